@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e.sh [PLAYWRIGHT ARGUMENTS...]: runs the browser tests against the real binary, with demo data in a temporary folder.
-# MATRIX=all covers every language, width and color scheme. The tests in web/e2e/gas run against a second store.
+# MATRIX=all covers every language, width and color scheme. The tests in web/e2e/gas run against a second store, those in
+# web/e2e/sandbox-off against a third.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh headless-shell fonts
@@ -26,7 +27,7 @@ trap 'exit 143' TERM
 start() {
     # Created before the server starts, because the loop below reads it immediately.
     : >"$folder/out"
-    "${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 "$@" >"$folder/out" 2>"$folder/log" &
+    "${CARGO_TARGET_DIR:-target}/debug/souk" serve --data "$folder/data" "$@" >"$folder/out" 2>"$folder/log" &
     server=$!
     SOUK_URL=
     for _ in $(seq 300); do
@@ -46,17 +47,32 @@ stop() {
     kill "$server"
     wait "$server" || true
     server=
-    rm -rf "$folder/data"
 }
+
+# Whether the tests at this kind of network run: all do, unless NETWORK or a Playwright argument selects some.
+wants() { [ "${NETWORK:-$1}" = "$1" ] && { [ -n "${NETWORK:-}" ] || [ "$arguments" = 0 ]; }; }
+arguments=$#
 
 # Browser profiles and temporary files are removed with the folder.
 if [ "${NETWORK:-free}" = free ]; then
-    start
+    start --demo --listen 127.0.0.1:0
     (cd web && TMPDIR=$folder npx playwright test "$@")
     stop
+    rm -rf "$folder/data"
 fi
 # A store at a network that charges gas. NETWORK=gas runs these tests only.
-if [ "${NETWORK:-gas}" = gas ] && { [ -n "${NETWORK:-}" ] || [ $# = 0 ]; }; then
-    start --sandbox-gas-price 10000000000000
+if wants gas; then
+    start --demo --listen 127.0.0.1:0 --sandbox-gas-price 10000000000000
     (cd web && TMPDIR=$folder NETWORK=gas npx playwright test "$@")
+    stop
+    rm -rf "$folder/data"
+fi
+# A store whose sandbox is switched off after a purchase. NETWORK=off runs these tests only.
+if wants off; then
+    start --demo --listen 127.0.0.1:0
+    (cd web && TMPDIR=$folder NETWORK=off npx playwright test --project before)
+    stop
+    # At the same address, so that its browsers stay signed in.
+    start --sandbox off --listen "${SOUK_URL#http://}"
+    (cd web && TMPDIR=$folder NETWORK=off npx playwright test --project off "$@")
 fi

@@ -14,8 +14,8 @@ const PHONE_FLOW = /\bon a phone\b|\bon-screen keyboard\b|\bhorizontal scroll|\b
 /** Tests that mock the API. The pattern does not depend on the folder of the repository, which globs like `server/**` also match. */
 const MOCKED = /\/e2e\/[^/]+\.spec\.ts$/;
 const server = process.env.SOUK_URL;
-/** The server's ledger charges gas. */
-const isGas = process.env.NETWORK === 'gas';
+/** `gas`: the server's ledger charges gas. `off`: the server's sandbox is on at first, and then switched off. */
+const network = process.env.NETWORK;
 const preview = 'http://127.0.0.1:4173';
 const launchOptions = {
   // Starts and draws in two thirds of the time of the whole browser.
@@ -50,6 +50,24 @@ const GAS = [
   },
 ];
 
+/** A store whose sandbox is switched off between the two projects. */
+const SANDBOX_OFF = [
+  OWNER,
+  {
+    name: 'before',
+    dependencies: ['owner'],
+    testDir: 'e2e/sandbox-off',
+    testMatch: 'purchase.setup.ts',
+    use: { viewport: { width: 1280, height: 800 }, launchOptions },
+  },
+  {
+    name: 'off',
+    testDir: 'e2e/sandbox-off',
+    testMatch: '*.spec.ts',
+    use: { viewport: { width: 1280, height: 800 }, launchOptions },
+  },
+];
+
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
@@ -58,31 +76,34 @@ export default defineConfig({
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: process.env.TRACE ? 'retain-on-failure' : 'off' },
-  projects: isGas
-    ? GAS
-    : [
-        {
-          name: 'desktop',
-          testMatch: MOCKED,
-          ...(all ? {} : { grepInvert: PHONE_SCREEN }),
-          use: { viewport: { width: 1280, height: 800 }, launchOptions },
-        },
-        {
-          name: 'phone',
-          testMatch: MOCKED,
-          ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
-          use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
-        },
-        OWNER,
-        // The same pages against a real server, without mocks.
-        {
-          name: 'server',
-          dependencies: ['owner'],
-          testDir: 'e2e/server',
-          testMatch: '*.spec.ts',
-          use: { viewport: { width: 1280, height: 800 }, launchOptions },
-        },
-      ],
+  projects:
+    network === 'gas'
+      ? GAS
+      : network === 'off'
+        ? SANDBOX_OFF
+        : [
+            {
+              name: 'desktop',
+              testMatch: MOCKED,
+              ...(all ? {} : { grepInvert: PHONE_SCREEN }),
+              use: { viewport: { width: 1280, height: 800 }, launchOptions },
+            },
+            {
+              name: 'phone',
+              testMatch: MOCKED,
+              ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
+              use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
+            },
+            OWNER,
+            // The same pages against a real server, without mocks.
+            {
+              name: 'server',
+              dependencies: ['owner'],
+              testDir: 'e2e/server',
+              testMatch: '*.spec.ts',
+              use: { viewport: { width: 1280, height: 800 }, launchOptions },
+            },
+          ],
   ...(server
     ? {}
     : { webServer: { command: 'npx vite preview --port 4173 --strictPort', url: preview, reuseExistingServer: true } }),

@@ -83,6 +83,15 @@ const STATES: Record<string, State> = {
     backend: { checkout: checkout({ paymentMethods: [] }) },
     text: { en: 'No payment method available', zh: '暂无可用的支付方式' },
   },
+  'sandbox off at the start': {
+    id: 'plink_1',
+    backend: { checkout: { errorStatus: 503, body: { error: 'The sandbox is off.', code: 'SANDBOX_OFF' } } },
+    text: { en: 'Test payments are switched off', zh: '测试付款已关闭' },
+  },
+  'sandbox off meanwhile': {
+    backend: { checkout: checkout({ paymentMethods: [] }), store: { sandbox: false } },
+    text: { en: 'Test payments are switched off', zh: '测试付款已关闭' },
+  },
   'customer limited': {
     backend: { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } },
     act: (page) => submit(page).click(),

@@ -3,7 +3,7 @@ import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { MockStore, serveLedger, TOKEN } from './fixtures/connect';
 import { delayResponse } from './fixtures/delay-response';
-import { displaySettings } from './fixtures/display-settings';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { expectStable, recordLayoutShifts } from './fixtures/layout-shift';
 
 const load = createRequire(import.meta.url);
@@ -21,6 +21,20 @@ const profile = { type: 'profile', description: 'Who are you?', items: ['fullNam
 
 test.use({ bypassCSP: true });
 test.beforeEach(({ page }) => serveLedger(page).then(() => undefined));
+
+for (const { locale, scheme } of displaySettings) {
+  test(`says in ${locale}, ${scheme} that the sandbox was switched off`, async ({ page }) => {
+    const body = { error: 'The sandbox is off.', code: 'SANDBOX_OFF' };
+    await page.context().route('**/sandbox/arcblock/**', (route) => route.fulfill({ status: 503, json: body }));
+    await applyDisplaySettings(page, { locale, scheme });
+    await open(page, null);
+    const off = locale === 'zh' ? '此商店的沙盒已关闭。' : 'The sandbox of this store is switched off.';
+    await page.locator('.wallet-card .k-button-primary').first().click();
+    await expect(page.getByTestId('balance')).toHaveText(off);
+    await page.getByRole('button', { name: locale === 'zh' ? '领取测试币' : 'Get test tokens' }).click();
+    await expect(page.locator('.wallet-status').getByText(off)).toBeVisible();
+  });
+}
 
 test('signs in and shares the profile, step by step, in version 1.1.0', async ({ page }) => {
   const store = new MockStore([() => [signIn], () => [profile]]);

@@ -3,8 +3,8 @@
 use crate::billing::BillingPolicy;
 use crate::operation::ClockTrust;
 use crate::payment::{
-    Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, SandboxTime, Trigger,
-    WalletRail,
+    Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox, SandboxOff,
+    SandboxTime, Trigger, WalletRail,
 };
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
@@ -20,6 +20,7 @@ pub struct Networks {
     limit: Option<Arc<dyn ConcurrencyLimit>>,
     breakers: Option<Arc<Breakers>>,
     observer: Option<Arc<dyn OutcomeObserver>>,
+    sandbox: Sandbox,
 }
 
 impl Networks {
@@ -54,6 +55,29 @@ impl Networks {
     pub fn with_breakers(mut self, breakers: Arc<Breakers>) -> Self {
         self.breakers = Some(breakers);
         self
+    }
+
+    /// Switches the sandbox on or off. Without it, it is on.
+    #[must_use]
+    pub const fn with_sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = sandbox;
+        self
+    }
+
+    #[must_use]
+    pub const fn sandbox(&self) -> Sandbox {
+        self.sandbox
+    }
+
+    /// Whether the jobs of a method wait because the sandbox is off.
+    #[must_use]
+    pub fn is_paused(&self, method: &Method) -> bool {
+        self.sandbox.is_paused(method)
+    }
+
+    /// Refuses what somebody asks of a method whose jobs are paused.
+    pub(crate) fn check_open(&self, method: &Method) -> Result<(), SandboxOff> {
+        if self.is_paused(method) { Err(SandboxOff) } else { Ok(()) }
     }
 
     #[must_use]

@@ -20,7 +20,7 @@ use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
-use souk_domain::payment::{Breakers, MethodKind};
+use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
@@ -39,8 +39,8 @@ pub struct Parts {
     pub watch: Option<Arc<ClockWatch>>,
     pub random: Arc<dyn Random>,
     pub database: Database,
-    /// The database of the sandbox's networks.
-    pub sandbox: SandboxDb,
+    /// The database of the sandbox's networks; `None`: the sandbox is off.
+    pub sandbox: Option<SandboxDb>,
     pub queue: Queue,
     pub queue_config: QueueConfig,
     pub app_key: AppKey,
@@ -162,11 +162,11 @@ impl Default for Pace {
 }
 
 /// Composes a store. `own_address` is the URL at which this process reaches the store's sandbox.
-pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
-    compose_at(common, public_url, own_address, Pace::default()).await
+pub async fn compose(common: &Common, public_url: Url, own_address: Url, sandbox: Sandbox) -> Result<Parts, Failure> {
+    compose_at(common, public_url, own_address, sandbox, Pace::default()).await
 }
 
-pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace: Pace) -> Result<Parts, Failure> {
+pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sandbox: Sandbox, pace: Pace) -> Result<Parts, Failure> {
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
     let OpenFolder { seed, database } = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
@@ -179,13 +179,18 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         (wallets, cards) = (wallets.watched_by(Arc::clone(watch)), cards.watched_by(Arc::clone(watch)));
     }
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
-    let sandbox = sandbox::database(common).await?;
-    let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
+    let mut networks = networks.with_sandbox(sandbox);
+    let sandbox = match sandbox {
+        Sandbox::On => Some(sandbox::database(common).await?),
+        Sandbox::Off => None,
+    };
+    if let Some(sandbox) = &sandbox {
+        networks = networks.with_sandbox_time(sandbox::time(sandbox, &clock, app_key.did()).await?);
+    }
     let breakers = Arc::new(Breakers::default());
     let metrics = Metrics::of(Arc::clone(&breakers));
     let networks = networks.with_observer(Arc::new(metrics.clone())).with_breakers(breakers);
-    let networks =
-        networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
+    let networks = networks.with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
     let ctx = Context {
         store: Arc::new(store),
         clock: Arc::clone(&clock),
@@ -308,7 +313,7 @@ mod tests {
         };
         let common = Common { database_url: None, redis_url: None, ..common };
         let own = Url::parse("http://127.0.0.1:1/").expect("an address");
-        compose(&common, own.clone(), own).await.expect("composes")
+        compose(&common, own.clone(), own, Sandbox::On).await.expect("composes")
     }
 
     #[tokio::test]

@@ -2,9 +2,11 @@
 //! a secret, not the value.
 
 mod parse;
+mod sandbox;
 mod secrets;
 
 pub use parse::parse_secret;
+pub use sandbox::{SandboxChoice, SandboxSwitch};
 pub use secrets::{SecretFiles, hide_secrets, without_secrets};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -267,7 +269,7 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     #[must_use]
-    pub fn sandbox(&self) -> LedgerConfig {
+    pub fn ledger(&self) -> LedgerConfig {
         let chain = ChainConfig { generation: self.sandbox_generation, gas_price: self.sandbox_gas_price };
         LedgerConfig { chain, faults: self.sandbox_faults }
     }
@@ -287,6 +289,9 @@ pub struct Common {
     /// The address where people and wallets reach the store. Default: the listen address.
     #[arg(long, env = "SOUK_PUBLIC_URL", value_parser = parse_http)]
     pub public_url: Option<Url>,
+    /// Whether the sandbox runs, which test mode pays against. Default: off if the public address is under https and --demo is absent.
+    #[arg(long, env = "SOUK_SANDBOX", value_enum)]
+    pub sandbox: Option<SandboxSwitch>,
     /// The store's secret key, 64 hex digits. Default: created in the data folder.
     #[arg(long, env = "SOUK_SECRET_KEY", value_parser = parse_secret, hide_env_values = true)]
     pub secret_key: Option<SecretSeed>,
@@ -400,6 +405,7 @@ mod tests {
             ("--charge-concurrency", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
+            ("--sandbox", "yes", "possible values: on, off"),
             ("--retry-days", "1,3,3", "ascending numbers of days"),
             ("--retry-days", "0,3", "ascending numbers of days"),
             ("--days-until-cancel", "0", "from 1 to 365"),

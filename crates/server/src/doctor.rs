@@ -2,17 +2,20 @@
 
 use crate::compose::{Failure, open_with_networks};
 use crate::config::DoctorArgs;
-use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck};
+use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck, RailError, Sandbox};
 use souk_domain::shared::{Amount, Mode};
 use url::Url;
 
-/// Checks every active payment method. With `--stake-for-gas` it stakes first where the store's account has the funds.
+/// Checks every active payment method, and whether strangers can reach the sandbox. With `--stake-for-gas` it stakes first where the
+/// store's account has the funds.
 ///
 /// # Errors
 /// Fails if a method does not work or lacks a stake for gas.
 pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let store = args.address()?;
     let ctx = open_with_networks(&args.common, &store).await?;
+    let configured = args.common.sandbox(&store, false).sandbox;
+    let mut is_sandbox_on = configured == Sandbox::On;
     let (mut missing, mut checked) = (0, 0);
     for mode in [Mode::Live, Mode::Test] {
         for method in payment::methods_of(&ctx, mode).await?.into_iter().filter(|method| method.active) {
@@ -21,10 +24,15 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
             if args.stake_for_gas && check.gas.as_ref().is_some_and(|gas| gas.status() == GasStatus::ReadyToStake) {
                 check.gas = Some(payment::stake_for_gas(&ctx, mode, &method.id).await?);
             }
-            let report = report(&method, &check, &store);
+            // The running store may have been started with another option, and says so itself.
+            is_sandbox_on |= method.settings.is_sandbox() && check.problem.is_none();
+            let report = report(&method, &check, &store, configured);
             missing += usize::from(!report.is_complete);
             println!("{}", report.lines.join("\n"));
         }
+    }
+    for line in risk_of_sandbox(is_sandbox_on, &store) {
+        println!("{line}");
     }
     match (checked, missing) {
         (0, _) => println!("There are no active payment methods."),
@@ -42,9 +50,25 @@ struct Report {
     is_complete: bool,
 }
 
-fn report(method: &Method, check: &MethodCheck, store: &Url) -> Report {
+/// What is printed if strangers can reach the sandbox of a real store. Not a failure, because an owner may want it.
+fn risk_of_sandbox(is_on: bool, store: &Url) -> Vec<String> {
+    if !is_on || store.scheme() != "https" {
+        return Vec::new();
+    }
+    vec![
+        format!("Sandbox of {store}"),
+        "  risk: the sandbox is on although the store's address is under https, so strangers can order in test mode".to_owned(),
+        "  Start the store with `--sandbox off`, unless it is a demo.".to_owned(),
+    ]
+}
+
+fn report(method: &Method, check: &MethodCheck, store: &Url, sandbox: Sandbox) -> Report {
     let mode = if method.mode.is_live() { "live" } else { "test" };
     let mut lines = vec![format!("{} ({}, {mode} mode)", method.name, method.id)];
+    if sandbox == Sandbox::Off && method.settings.is_sandbox() && matches!(check.problem, Some(RailError::Unreachable(_))) {
+        lines.push("  ok: the sandbox is off, so its payments and renewals wait".to_owned());
+        return Report { lines, is_complete: true };
+    }
     lines.push(match &check.problem {
         Some(problem) => format!("  not ok: {problem}"),
         None => "  ok: the network accepts the settings".to_owned(),
@@ -110,7 +134,30 @@ mod tests {
             balance: Amount::new(balance),
         };
         let store = Url::parse("https://store.example/shop/").expect("an address");
-        report(&method(), &MethodCheck { gas: problem.is_none().then_some(gas), problem }, &store)
+        report(&method(), &MethodCheck { gas: problem.is_none().then_some(gas), problem }, &store, Sandbox::On)
+    }
+
+    #[test]
+    fn a_sandbox_that_is_on_under_https_is_a_risk_with_a_remedy() {
+        let address = |text: &str| Url::parse(text).expect("an address");
+        let risk = risk_of_sandbox(true, &address("https://store.example/")).join("\n");
+        assert!(risk.contains("risk: the sandbox is on") && risk.contains("`--sandbox off`"), "{risk}");
+        assert!(risk_of_sandbox(false, &address("https://store.example/")).is_empty());
+        assert!(risk_of_sandbox(true, &address("http://127.0.0.1:8080/")).is_empty());
+    }
+
+    #[test]
+    fn a_method_of_a_sandbox_that_is_off_needs_no_attention() {
+        let settings = MethodSettings::Arcblock {
+            chain_id: "beta".to_owned(),
+            api_host: "/sandbox/arcblock/api/".to_owned(),
+            explorer_host: String::new(),
+        };
+        let (sandbox, store) = (Method { settings, ..method() }, Url::parse("https://store.example/").expect("an address"));
+        let silent = MethodCheck { problem: Some(RailError::Unreachable("HTTP 503".to_owned())), gas: None };
+        let of = |method: &Method, sandbox| report(method, &silent, &store, sandbox).is_complete;
+        assert!(of(&sandbox, Sandbox::Off));
+        assert!(!of(&sandbox, Sandbox::On) && !of(&method(), Sandbox::Off));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::config::{Common, HistoryProcessArgs};
 use crate::sandbox;
 use async_trait::async_trait;
 use poem::Route;
+use souk_domain::payment::Sandbox as SandboxSwitch;
 use souk_sandbox::ledger::LedgerConfig;
 use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, StoreWithSandbox, run_process};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ impl Binary {
     async fn parts(&self, site: &Site, networks: &Url, Pace { clock, queue }: Pace) -> Result<Parts, Failure> {
         let Site { data, database_url } = site.clone();
         let common = Common { data, database_url, secret_key: None, ..self.0.clone() };
-        compose_at(&common, networks.clone(), networks.clone(), compose::Pace { clock, is_simulated: true, queue }).await
+        let pace = compose::Pace { clock, is_simulated: true, queue };
+        compose_at(&common, networks.clone(), networks.clone(), SandboxSwitch::On, pace).await
     }
 }
 

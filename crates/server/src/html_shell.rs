@@ -83,6 +83,7 @@ mod tests {
             app_pid: "zNK".to_owned(),
             logo: "/logo.svg".to_owned(),
             demo: true,
+            sandbox: true,
             languages: vec!["en".to_owned(), "zh".to_owned()],
             analytics: AnalyticsModel { script: None },
             errors: ErrorReportingModel { url: None, sample_rate: 0.0 },

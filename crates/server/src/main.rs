@@ -14,6 +14,7 @@ mod keys;
 mod metrics;
 mod pages;
 mod sandbox;
+mod sandbox_off;
 mod serve;
 mod verify;
 

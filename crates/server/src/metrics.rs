@@ -146,6 +146,7 @@ impl Handler for CountedJobs {
         let outcome = match &result {
             Ok(()) => "done",
             Err(JobError::Retry(_)) => "retry",
+            Err(JobError::Later(_)) => "postponed",
             Err(JobError::Fail(_)) => "failed",
         };
         self.metrics.jobs.get_or_create(&JobLabels { topic: topic.name(), outcome }).inc();

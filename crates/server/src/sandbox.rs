@@ -45,7 +45,7 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
 
 /// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both.
 pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig) -> Result<Opened, Failure> {
-    let database = parts.sandbox.clone();
+    let database = parts.sandbox.clone().ok_or("the sandbox is off")?;
     let clock = clock_of(&parts.clock);
     let ledger = Ledger::open(database.clone(), clock.clone(), parts.app_key.did().as_str(), config).await?;
     let methods = parts.ctx.store.read().await?.methods().list(Mode::Test).await?;

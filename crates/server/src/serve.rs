@@ -1,11 +1,11 @@
 //! The commands `souk serve` and `souk work`.
 
 use crate::compose::{Failure, Parts, compose};
-use crate::config::{ServeArgs, WorkArgs};
+use crate::config::{SandboxChoice, ServeArgs, WorkArgs};
 use crate::connections::{Capacity, Pace, Server};
 use crate::html_shell::HtmlShell;
 use crate::metrics::{CountedRequests, MetricsEndpoint};
-use crate::{demo, pages, sandbox};
+use crate::{demo, pages, sandbox, sandbox_off};
 use async_trait::async_trait;
 use poem::{EndpointExt, Route};
 use souk_adapters::identity::AppDidAuthTokens;
@@ -16,6 +16,7 @@ use souk_api::routes::health::{self, Health};
 use souk_api::routes::store::StoreModel;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access;
+use souk_domain::payment::Sandbox;
 use souk_domain::shared::Text;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,9 +50,12 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let health_listener = listen_for_health(args.health_listen).await?;
     let own_address = Url::parse(&format!("http://{}/", listener.local_addr()?))?;
     let public_url = args.common.public_url.clone().unwrap_or_else(|| own_address.clone());
-    let parts = compose(&args.common, public_url, own_address.clone()).await?;
-    sandbox::install_methods(&parts).await?;
-    let networks = sandbox::open(&parts, &own_address, args.sandbox()).await?;
+    let choice = args.common.sandbox(&public_url, args.demo);
+    if args.demo && choice.sandbox == Sandbox::Off {
+        return Err("the demo store needs the sandbox: remove --demo or --sandbox off".into());
+    }
+    let parts = compose(&args.common, public_url, own_address.clone(), choice.sandbox).await?;
+    let networks = open_sandbox(&parts, &args, &own_address).await?;
     if args.demo {
         demo::load(&parts).await?;
     }
@@ -65,7 +69,13 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         secure: parts.public_url.scheme() == "https",
         outside: outside.collect::<Vec<_>>().join(" "),
     };
-    let mut routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards);
+    let (mut routes, processor) = match networks {
+        Some(networks) => {
+            let routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards);
+            (routes, Some(networks.processor))
+        }
+        None => (Route::new().nest("/sandbox", sandbox_off::SandboxOffEndpoint), None),
+    };
     if let Some(token) = &args.metrics_token {
         routes = routes.at("/metrics", metrics_endpoint(&parts, Some(token)));
     }
@@ -77,8 +87,10 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     // Health checks are answered until the last request has ended.
     let served = CancellationToken::new();
     serve_health(health_listener, &parts, &mut background, served.clone())?;
-    let (processor, stop) = (networks.processor, shutdown.clone());
-    background.spawn(async move { processor.run(stop).await });
+    if let Some(processor) = processor {
+        let stop = shutdown.clone();
+        background.spawn(async move { processor.run(stop).await });
+    }
     if let Some(redis) = parts.redis.clone() {
         let stop = shutdown.clone();
         background.spawn(async move { redis.run(stop).await });
@@ -90,7 +102,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     } else if let Some(watch) = &parts.watch {
         background.spawn(souk_workers::schedule::watch_clock(parts.ctx.clone(), Arc::clone(watch), shutdown.clone()));
     }
-    print_welcome(&args, &parts).await?;
+    print_welcome(&args, &parts, choice).await?;
 
     let signal = {
         let stop = shutdown.clone();
@@ -104,6 +116,15 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     served.cancel();
     finish(background, WORKER_GRACE).await;
     Ok(())
+}
+
+/// Opens the sandbox's networks and adds their methods to a new store. `None`: the sandbox is off.
+async fn open_sandbox(parts: &Parts, args: &ServeArgs, own_address: &Url) -> Result<Option<sandbox::Opened>, Failure> {
+    if parts.sandbox.is_none() {
+        return Ok(None);
+    }
+    sandbox::install_methods(parts).await?;
+    sandbox::open(parts, own_address, args.ledger()).await.map(Some)
 }
 
 async fn listen_for_health(address: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
@@ -161,10 +182,11 @@ fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
 }
 
 /// Prints the store's URL and, while it has no owner, the link to claim ownership.
-async fn print_welcome(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
+async fn print_welcome(args: &ServeArgs, parts: &Parts, sandbox: SandboxChoice) -> Result<(), Failure> {
     let mut bytes = [0; 16];
     parts.random.fill(&mut bytes);
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("{sandbox}");
     println!("Souk is running at {}", parts.public_url);
     if access::offer_ownership(&parts.ctx, &token_hash(&token)).await? {
         let link = parts.public_url.join(&format!("/claim-owner?token={token}"))?;
@@ -181,7 +203,9 @@ async fn print_welcome(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
 pub async fn work(WorkArgs { common, health_listen }: WorkArgs) -> Result<(), Failure> {
     let address = common.public_url.clone().ok_or("souk work needs the address of the store: set SOUK_PUBLIC_URL or --public-url")?;
     let health_listener = listen_for_health(health_listen).await?;
-    let parts = compose(&common, address.clone(), address).await?;
+    let choice = common.sandbox(&address, false);
+    let parts = compose(&common, address.clone(), address, choice.sandbox).await?;
+    println!("{choice}");
     println!("Souk workers are running for {}. Press Ctrl-C to stop.", parts.public_url);
     let shutdown = CancellationToken::new();
     let mut background = JoinSet::new();

@@ -1663,7 +1663,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The active payment methods of a mode, with their currencies. */
+        /** The active payment methods of a mode, with their currencies. Those of the sandbox are left out while it is off. */
         get: {
             parameters: {
                 query?: never;
@@ -9229,6 +9229,8 @@ export interface components {
             logo: string;
             /** @description Whether this is a demo store, where a new browser starts in test mode. */
             demo: boolean;
+            /** @description Whether test mode's sandbox is on. While it is off, test payments are neither made nor lost. */
+            sandbox: boolean;
             languages: string[];
             analytics: components["schemas"]["Analytics"];
             errors: components["schemas"]["ErrorReporting"];

@@ -35,6 +35,8 @@ export interface StoreInfo {
   appPid: string;
   logo: string | null;
   demo: boolean;
+  /** Whether test mode's sandbox is on. */
+  sandbox: boolean;
   languages: string[];
   analytics: { script: string | null };
   errors: { url: string | null; sample_rate: number };

@@ -36,10 +36,11 @@ export function Layout() {
 function TestBar() {
   const { t } = useTexts();
   const live = useSyncExternalStore(onLivemode, storedLivemode);
+  const store = useStore();
   if (live !== false) return null;
   return (
     <section className={styles.testBar} aria-label={t('mode.test')}>
-      <span>{t('mode.testHint')}</span>
+      <span>{t(store?.sandbox === false ? 'mode.sandboxOff' : 'mode.testHint')}</span>
       <button type="button" onClick={() => switchMode(true)}>
         {t('mode.toLive')}
       </button>

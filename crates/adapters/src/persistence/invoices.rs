@@ -9,7 +9,8 @@ use souk_domain::billing::{
     NumberSearch, Scope, search_number,
 };
 use souk_domain::shared::{
-    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
+    Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId,
+    Timestamp,
 };
 
 /// One list per index: with one statement for all filters, SQLite would scan all invoices of a mode. On SQLite, the `+` before
@@ -90,30 +91,28 @@ pub(super) const ITEMS_BILLING: &str = "SELECT i.* FROM invoice_items i JOIN inv
                                         ORDER BY v.number DESC, i.position DESC";
 pub(super) const UNPAID_IN: &str = "SELECT * FROM invoices
                                     WHERE customer_id = $1 AND currency_id = $2 AND status IN ('open', 'uncollectible') ORDER BY id LIMIT $3";
-const CLAIM_RETRIES: Sql = Sql {
-    sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
-                 (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
-                      (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
-                  ORDER BY retry_at, id LIMIT $2)
-             RETURNING *",
-    postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
-                        (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
-                    ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
-               UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
-};
-const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
-    sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
-                 (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 AND NOT EXISTS
-                      (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
-                  ORDER BY retry_at, id LIMIT $2)
-             RETURNING *",
-    postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 AND NOT EXISTS
-                        (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
-                    ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
-               UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
-};
+pub(super) const CLAIM_RETRIES: Sql = sql_per_dialect!(
+    (either
+        "UPDATE invoices SET retry_at = NULL WHERE id IN (SELECT id FROM invoices"
+        "WITH due AS MATERIALIZED (SELECT id FROM invoices")
+    " WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
+          (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND (s.on_hold IS NOT NULL OR s.method_id " (among "$3") "))
+      ORDER BY retry_at, id LIMIT $2"
+    (either
+        ") RETURNING *"
+        " FOR UPDATE SKIP LOCKED) UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*")
+);
+const CLAIM_RETRIES_BY_CLOCK: Sql = sql_per_dialect!(
+    (either
+        "UPDATE invoices SET retry_at = NULL WHERE id IN (SELECT id FROM invoices"
+        "WITH due AS MATERIALIZED (SELECT id FROM invoices")
+    " WHERE clock_id = $4 AND retry_at <= $1 AND NOT EXISTS
+          (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND (s.on_hold IS NOT NULL OR s.method_id " (among "$3") "))
+      ORDER BY retry_at, id LIMIT $2"
+    (either
+        ") RETURNING *"
+        " FOR UPDATE SKIP LOCKED) UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*")
+);
 
 pub struct SqlInvoices<'s>(pub &'s mut Connection);
 
@@ -279,10 +278,19 @@ impl Invoices for SqlInvoices<'_> {
         self.0.query(select).bind(subscription).bind(reason).one().await?.get("start")
     }
 
-    async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError> {
+    async fn claim_retries(
+        &mut self,
+        scope: &Scope,
+        now: Timestamp,
+        limit: u32,
+        paused: &[MethodId],
+    ) -> Result<Vec<Invoice>, StorageError> {
+        let paused = keys(paused);
         let rows = match scope {
-            Scope::Wall => self.0.query_per_dialect(CLAIM_RETRIES).bind(now).bind(limit).all().await?,
-            Scope::Clock(clock) => self.0.query_per_dialect(CLAIM_RETRIES_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+            Scope::Wall => self.0.query_per_dialect(CLAIM_RETRIES).bind(now).bind(limit).bind(paused).all().await?,
+            Scope::Clock(clock) => {
+                self.0.query_per_dialect(CLAIM_RETRIES_BY_CLOCK).bind(now).bind(limit).bind(paused).bind(clock).all().await?
+            }
         };
         rows.iter().map(invoice).collect()
     }

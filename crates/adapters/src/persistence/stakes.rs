@@ -34,11 +34,16 @@ const OF_SUBSCRIPTION: Listing = stakes!(
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id " (among "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 /// A customer's test clock, if any, replaces the current time. While a clock advances, its stakes are left to the clock's own run.
-const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
+const DUE: Sql = sql_per_dialect!(
+    "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE s.return_at IS NOT NULL AND s.reserved_by IS NULL AND s.return_at <= COALESCE(c.now_at, $1) AND c.target IS NULL
-    ORDER BY s.return_at, s.id LIMIT $2";
-const DUE_BY_CLOCK: &str = "SELECT s.* FROM stakes s JOIN test_clocks c ON c.customer_id = s.customer_id
-    WHERE c.id = $3 AND s.return_at <= $1 AND s.reserved_by IS NULL ORDER BY s.return_at, s.id LIMIT $2";
+    AND NOT (s.method_id " (among "$3") ") ORDER BY s.return_at, s.id LIMIT $2"
+);
+const DUE_BY_CLOCK: Sql = sql_per_dialect!(
+    "SELECT s.* FROM stakes s JOIN test_clocks c ON c.customer_id = s.customer_id
+    WHERE c.id = $4 AND s.return_at <= $1 AND s.reserved_by IS NULL AND NOT (s.method_id " (among "$3") ")
+    ORDER BY s.return_at, s.id LIMIT $2"
+);
 const NEXT_DUE: &str = "SELECT MIN(s.return_at) AS at FROM stakes s JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE c.id = $1 AND s.return_at IS NOT NULL AND s.reserved_by IS NULL";
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
@@ -119,10 +124,11 @@ impl Stakes for SqlStakes<'_> {
         rows.iter().map(stake).collect()
     }
 
-    async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError> {
+    async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32, paused: &[MethodId]) -> Result<Vec<Stake>, StorageError> {
+        let paused = keys(paused);
         let rows = match scope {
-            Scope::Wall => self.0.query(DUE).bind(now).bind(limit).all().await?,
-            Scope::Clock(clock) => self.0.query(DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+            Scope::Wall => self.0.query_per_dialect(DUE).bind(now).bind(limit).bind(paused).all().await?,
+            Scope::Clock(clock) => self.0.query_per_dialect(DUE_BY_CLOCK).bind(now).bind(limit).bind(paused).bind(clock).all().await?,
         };
         rows.iter().map(stake).collect()
     }

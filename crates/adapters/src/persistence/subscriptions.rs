@@ -9,7 +9,7 @@ use souk_domain::billing::{
     Subscriptions, Threshold,
 };
 use souk_domain::shared::{
-    Amount, ClockId, CustomerId, Listed, Mode, Page, StakeId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
+    Amount, ClockId, CustomerId, Listed, MethodId, Mode, Page, StakeId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use std::collections::HashMap;
 
@@ -37,14 +37,14 @@ pub(super) const LOCK_HELD: Sql = sql_per_dialect!(
 );
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const LOCK_SHARED: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
-const LOCK_DUE: Sql = Sql {
-    sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
-    postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
-};
-const LOCK_DUE_BY_CLOCK: Sql = Sql {
-    sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
-    postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
-};
+pub(super) const LOCK_DUE: Sql = sql_per_dialect!(
+    "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND NOT (method_id " (among "$3") ") ORDER BY due_at, id LIMIT $2"
+    (either "" " FOR UPDATE SKIP LOCKED")
+);
+const LOCK_DUE_BY_CLOCK: Sql = sql_per_dialect!(
+    "SELECT * FROM subscriptions WHERE clock_id = $4 AND due_at <= $1 AND NOT (method_id " (among "$3") ") ORDER BY due_at, id LIMIT $2"
+    (either "" " FOR UPDATE SKIP LOCKED")
+);
 const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, name_others, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
@@ -144,10 +144,17 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(Listed { count: listed.count, list: listed.list.into_iter().map(fill).collect() })
     }
 
-    async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError> {
+    async fn lock_due(
+        &mut self,
+        scope: &Scope,
+        now: Timestamp,
+        limit: u32,
+        paused: &[MethodId],
+    ) -> Result<Vec<Subscription>, StorageError> {
+        let paused = keys(paused);
         let rows = match scope {
-            Scope::Wall => self.0.query_per_dialect(LOCK_DUE).bind(now).bind(limit).all().await?,
-            Scope::Clock(clock) => self.0.query_per_dialect(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
+            Scope::Wall => self.0.query_per_dialect(LOCK_DUE).bind(now).bind(limit).bind(paused).all().await?,
+            Scope::Clock(clock) => self.0.query_per_dialect(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(paused).bind(clock).all().await?,
         };
         self.readable(rows, Some(now)).await
     }

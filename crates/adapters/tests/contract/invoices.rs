@@ -376,7 +376,7 @@ on_both! {
         unit.commit().await.expect("commits");
         let claimed = all_at_once(db, 4, |db, _| async move {
             let mut unit = begin(&db).await;
-            let claimed = unit.invoices().claim_retries(&souk_domain::billing::Scope::Wall, at(9), 5).await.expect("claims").len();
+            let claimed = unit.invoices().claim_retries(&souk_domain::billing::Scope::Wall, at(9), 5, &[]).await.expect("claims").len();
             unit.commit().await.expect("commits");
             claimed
         });

@@ -220,6 +220,7 @@ impl From<CreateSessionError> for Problem {
             CreateSessionError::BadExpiry => rejected(&error, "BAD_EXPIRY"),
             CreateSessionError::Mode => rejected(&error, "MODE_MISMATCH"),
             CreateSessionError::Items(error) => error.into(),
+            CreateSessionError::SandboxOff(off) => off.into(),
             CreateSessionError::Storage(error) => error.into(),
         }
     }

@@ -18,6 +18,7 @@ impl From<StartError> for Problem {
             StartError::Inactive => rejected(&error, "LINK_INACTIVE"),
             StartError::Storage(error) => error.into(),
             StartError::Amount(error) => error.into(),
+            StartError::SandboxOff(off) => off.into(),
         }
     }
 }

@@ -14,7 +14,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
-use souk_domain::payment::{CheckError, Decline, RailError, SettlementError, UpdateMetadataError};
+use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
 use std::collections::BTreeMap;
@@ -173,7 +173,7 @@ impl Problem {
     /// the store owner and are only logged.
     fn of_payer(error: RailError) -> Self {
         let status = match error {
-            RailError::Rejected(_) => return error.into(),
+            RailError::Rejected(_) | RailError::SandboxOff(_) => return error.into(),
             RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
             RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -266,7 +266,15 @@ impl From<RailError> for Problem {
             }
             RailError::Rejected(reason) => Self::bad(message).code("NETWORK_REJECTED").param("reason", reason),
             RailError::Misconfigured(reason) => Self::bad(message).code("METHOD_MISCONFIGURED").param("reason", reason),
+            RailError::SandboxOff(off) => off.into(),
         }
+    }
+}
+
+/// The store works; its sandbox is unavailable.
+impl From<SandboxOff> for Problem {
+    fn from(off: SandboxOff) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, off.to_string()).code("SANDBOX_OFF")
     }
 }
 
@@ -359,6 +367,7 @@ impl From<AdvanceError> for Problem {
             AdvanceError::NotFound => Self::not_found(),
             AdvanceError::UnderWay => conflict(&error, "UNDER_WAY"),
             AdvanceError::BadTarget => rejected(&error, "BAD_CLOCK_TARGET"),
+            AdvanceError::SandboxOff(off) => off.into(),
             AdvanceError::NothingDue => rejected(&error, "NO_NEXT_INVOICE"),
             AdvanceError::Storage(error) => error.into(),
         }

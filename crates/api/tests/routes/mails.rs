@@ -5,7 +5,7 @@ use souk_adapters::on_one;
 use souk_domain::access::Did;
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
-use souk_domain::payment::{Refund, RefundStatus, RefundType};
+use souk_domain::payment::{Refund, RefundStatus, RefundType, SANDBOX_PAUSE, Sandbox};
 use souk_domain::pricing::{Aggregate, Anchoring, Interval, Metadata, Price, ProductNames, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 use std::time::Duration;
@@ -224,6 +224,24 @@ on_one! {
         assert_eq!(subjects(&app), [TRIAL]);
         let text = read(&app.mails()[0]);
         assert!(text.contains("Your free trial of Atlas Pro ends on 29 January 2026, 12:00 UTC.") && text.contains("10 SKT monthly"), "{text}");
+        app.finish().await;
+    }
+
+    async fn reminders_about_payments_at_the_sandbox_wait_while_it_is_off(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        begin(&app, &on_trial(&app, 14)).await;
+        app.ctx.networks = app.ctx.networks.clone().with_sandbox(Sandbox::Off);
+        app.restart().await;
+        app.advance(DAY * 11);
+        // More often than a job may fail.
+        for _ in 0..15 {
+            assert_eq!((app.drain().await, subjects(&app)), (1, Vec::<String>::new()));
+            app.advance(SANDBOX_PAUSE);
+        }
+        app.ctx.networks = app.ctx.networks.clone().with_sandbox(Sandbox::On);
+        app.restart().await;
+        app.drain().await;
+        assert_eq!(subjects(&app), [TRIAL]);
         app.finish().await;
     }
 

@@ -5,7 +5,7 @@ use super::PaymentSource;
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{Attempt, CardEvent, CardHint, EventRange, Method, UnreadEvents, reverse_if_failed};
+use crate::payment::{Attempt, CardEvent, CardHint, EventRange, Method, RailError, UnreadEvents, reverse_if_failed};
 use crate::shared::{AttemptId, EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::future::join_all;
@@ -45,7 +45,9 @@ pub async fn read_event_lists(ctx: &Context) -> Result<(), CardCheckError> {
     let mut unit = ctx.store.begin().await?;
     let claimed = unit.methods().claim_unread(now.minus(EVENT_LIST_INTERVAL), now).await?;
     unit.commit().await?;
-    let results = join_all(claimed.iter().map(|unread| read_event_list(ctx, unread, now))).await;
+    // The list of a paused method is read later, from where it was left.
+    let open = claimed.iter().filter(|unread| !ctx.networks.is_paused(&unread.method));
+    let results = join_all(open.map(|unread| read_event_list(ctx, unread, now))).await;
     results.into_iter().collect()
 }
 
@@ -149,6 +151,7 @@ pub fn card_hint_of(payload: &BTreeMap<String, String>) -> Option<CardHint> {
 #[tracing::instrument(skip_all, fields(method = %method))]
 pub async fn check_card_hint(ctx: &Context, method: &MethodId, hint: &CardHint) -> Result<(), CardCheckError> {
     let Some(method) = ctx.store.read().await?.methods().find(method).await? else { return Ok(()) };
+    ctx.networks.check_open(&method).map_err(RailError::from)?;
     let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;
     match hint {
         // Attempts are settled by [`Topic::SettleAttempt`] messages.

@@ -20,7 +20,7 @@ use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
     Attempt, CurrencyLimit, Decline, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose,
-    WalletSignature,
+    RailError, WalletSignature,
 };
 use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -127,6 +127,7 @@ pub async fn prepare_payment_change(
 ) -> Result<PreparedMandate, PaymentChangeError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
+    ctx.networks.check_open(&target.method).map_err(RailError::from)?;
     let RequestedLimits { limits, by_usage } = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, limits.clone(), payer, nonce))?;

@@ -8,7 +8,7 @@ use super::{
     BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, Scope, Subscription, TimelineEvent, notify,
 };
 use crate::context::Context;
-use crate::payment::{Decline, RailError};
+use crate::payment::{Decline, RailError, paused_methods};
 use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -50,8 +50,9 @@ pub(super) async fn decline_invoice(
 /// Retries the collection of invoices whose retry is due. Invoices with a payment in flight are rescheduled.
 #[tracing::instrument(skip_all)]
 pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
+    let paused = paused_methods(ctx).await?;
     let mut unit = ctx.store.begin().await?;
-    let due = unit.invoices().claim_retries(scope, now, limit).await?;
+    let due = unit.invoices().claim_retries(scope, now, limit, &paused).await?;
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
     if due.is_empty() {
         return Ok(round);

@@ -29,7 +29,7 @@ pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, GasRe
     methods.extend(unit.methods().list(Mode::Live).await?);
     drop(unit);
     let (mut retried, mut failure) = (0, None);
-    for method in &methods {
+    for method in methods.iter().filter(|method| !ctx.networks.is_paused(method)) {
         let Some(rail) = ctx.networks.wallet(method.kind) else { continue };
         match retry_at(ctx, method, rail, limit, &mut retried).await {
             Ok(()) => {}

@@ -111,7 +111,7 @@ pub use recharge::{
     PayingBalance, PreparedRecharge, RECHARGE_CHARGES, RechargeError, check_recharge, paying_balance_of, prepare_recharge,
     submit_signed_recharge,
 };
-pub use reminders::notify_trial_end;
+pub use reminders::{is_reminder_paused, notify_trial_end};
 pub use renew::renew_due;
 pub use report_usage::*;
 pub use restake::{RestakeError, StakeFor, lacks_stake, prepare_restake, submit_signed_restake};

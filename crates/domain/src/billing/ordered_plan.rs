@@ -9,8 +9,8 @@ use super::{
     SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptStatus, Decline, MandateDetails, MandateStatus, per_network};
-use crate::shared::{CurrencyId, MandateId, StorageError, SubscriptionId};
+use crate::payment::{Attempt, AttemptStatus, Decline, MandateDetails, MandateStatus, paused_methods, per_network};
+use crate::shared::{CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
 
@@ -81,7 +81,7 @@ const CONCURRENT_CHANGES: usize = 16;
 /// [`PLAN_CHANGE_INTERVAL`].
 #[tracing::instrument(skip_all, fields(limit))]
 pub async fn make_ordered_plan_changes(ctx: &Context, limit: u32) -> Result<usize, PlanError> {
-    let now = ctx.now();
+    let (now, paused) = (ctx.now(), paused_methods(ctx).await?);
     let mut unit = ctx.store.begin().await?;
     let due = unit.plan_changes().claim_due(now, now.plus(PLAN_CHANGE_INTERVAL), limit).await?;
     unit.commit().await?;
@@ -91,8 +91,9 @@ pub async fn make_ordered_plan_changes(ctx: &Context, limit: u32) -> Result<usiz
     let mut unit = ctx.store.read().await?;
     let subscriptions = unit.subscriptions().find_all(&due).await?;
     drop(unit);
-    // While a network does not answer, its changes wait for the next run.
-    let answering = subscriptions.iter().filter(|one| ctx.networks.admit(&one.method_id, now).is_ok());
+    // While a network does not answer or is paused, its changes wait for the next run.
+    let may_answer = |method: &MethodId| !paused.contains(method) && ctx.networks.admit(method, now).is_ok();
+    let answering = subscriptions.iter().filter(|one| may_answer(&one.method_id));
     let changes = answering.map(|one| (one.method_id.clone(), make_ordered_plan_change(ctx, &one.id).boxed()));
     let (mut ended, mut failure) = (0, None);
     for result in per_network(changes, CONCURRENT_CHANGES).await {

@@ -60,6 +60,7 @@ pub(super) async fn save_card(
     purpose: CardPurpose<'_>,
 ) -> Result<String, SaveCardError> {
     let now = ctx.now();
+    ctx.networks.check_open(method).map_err(RailError::from)?;
     let rail = ctx.networks.card(method.kind).ok_or(SaveCardError::MethodNotSupported)?;
     let mandate = Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),

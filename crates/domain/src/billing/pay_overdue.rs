@@ -248,6 +248,7 @@ pub async fn prepare_overdue_payment(
 ) -> Result<PreparedOverduePayment, PrepareOverduePaymentError> {
     let mut unit = ctx.store.read().await?;
     let combined = combine(unit.as_mut(), target).await?;
+    ctx.networks.check_open(&combined.method).map_err(RailError::from)?;
     let rail = ctx.networks.wallet(combined.method.kind).ok_or(PrepareOverduePaymentError::MethodNotSupported)?;
     let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce))?;
     let CombinedPayment { invoices, amount, method, currency } = combined;

@@ -18,8 +18,8 @@ use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
-    UnsignedTransaction, WalletSignature,
+    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, RailError,
+    TransferRequest, UnsignedTransaction, WalletSignature,
 };
 use crate::pricing::ProductNames;
 use crate::shared::{Amount, AttemptId, EventId, SubscriptionId};
@@ -172,6 +172,7 @@ pub async fn prepare_recharge(
 ) -> Result<PreparedRecharge, RechargeError> {
     let mut unit = ctx.store.read().await?;
     let PaidSubscription { subscription, account } = account_of(ctx, unit.as_mut(), id).await?;
+    ctx.networks.check_open(&account.method).map_err(RailError::from)?;
     let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare(&account.method, &account.currency, &account.request(id, amount, from, nonce)?)?;
     let PayingBalance { payer: to, method, currency, .. } = account;

@@ -2,6 +2,7 @@
 
 use super::{Notification, OVERDUE_REMINDER, Period, Subscription, SubscriptionStatus, TRIAL_REMINDER, notify};
 use crate::context::Context;
+use crate::payment::Sandbox;
 use crate::shared::{StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -31,6 +32,19 @@ pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, sub
 pub(super) fn trial_reminder_at(trial: &Period) -> Option<Timestamp> {
     let at = trial.end.minus(TRIAL_REMINDER);
     (at > trial.start).then_some(at)
+}
+
+/// Whether a reminder has to wait: it is about the next payment of a subscription that the sandbox charges, which is off. Later it is sent
+/// only if it still applies.
+pub async fn is_reminder_paused(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Notification) -> Result<bool, StorageError> {
+    let (Notification::TrialEnding { subscription, .. } | Notification::Overdue { subscription, .. }) = notification else {
+        return Ok(false);
+    };
+    if ctx.networks.sandbox() == Sandbox::On {
+        return Ok(false);
+    }
+    let Some(subscription) = unit.subscriptions().find(subscription).await? else { return Ok(false) };
+    Ok(unit.methods().find(&subscription.method_id).await?.is_some_and(|method| ctx.networks.is_paused(&method)))
 }
 
 /// The reminders that an advancing test clock passes: later than `from`, not later than `to`.

@@ -15,7 +15,7 @@ use super::{
     Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
-use crate::payment::{Decline, NewAttempt, RailError};
+use crate::payment::{Decline, NewAttempt, RailError, paused_methods};
 use crate::shared::{InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -72,8 +72,9 @@ fn is_caused_by_data(error: &BillingError) -> bool {
 }
 
 async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
+    let paused = paused_methods(ctx).await?;
     let mut unit = ctx.store.begin().await?;
-    let due = unit.subscriptions().lock_due(scope, now, limit).await?;
+    let due = unit.subscriptions().lock_due(scope, now, limit, &paused).await?;
     if due.is_empty() {
         // Commits the hold of unreadable rows.
         unit.commit().await?;

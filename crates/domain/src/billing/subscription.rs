@@ -413,9 +413,10 @@ pub trait Subscriptions: Send {
     /// Writes the items' prices, quantities and billed usage.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;
-    /// Due subscriptions, earliest first, locked until this unit of work ends; concurrent units of work skip them. A row that cannot be
-    /// decoded is put on hold and left out.
-    async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
+    /// Due subscriptions, earliest first, except those of `paused` methods; locked until this unit of work ends, and concurrent units of
+    /// work skip them. A row that cannot be decoded is put on hold and left out.
+    async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32, paused: &[MethodId])
+    -> Result<Vec<Subscription>, StorageError>;
     /// Subscriptions on hold for this reason whose ids follow `after`, ids ascending, locked until this unit of work ends. A row that cannot
     /// be decoded gets that as its reason, and is left out.
     async fn lock_held(

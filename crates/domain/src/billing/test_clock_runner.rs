@@ -2,14 +2,14 @@
 
 use super::reminders::passed_by_clock;
 use super::{
-    BillingError, ClockEvent, ClockStep, Notification, Scope, StakeFilter, StakeStatus, Subscription, TimelineEvent, move_due_stakes,
-    notify, renew_due, retry_due,
+    BillingError, ClockEvent, ClockStep, Notification, Scope, Stake, StakeFilter, StakeStatus, Subscription, TimelineEvent,
+    move_due_stakes, notify, renew_due, retry_due,
 };
 use crate::access::Did;
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{AttemptStatus, MandateDetails, charge};
-use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, Mode, Page, StorageError, Timestamp};
+use crate::payment::{AttemptStatus, MandateDetails, SandboxOff, charge, paused_methods};
+use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, MethodId, Mode, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -36,6 +36,9 @@ pub enum AdvanceError {
     NothingDue,
     #[error("This clock is being advanced. Please wait for it.")]
     UnderWay,
+    /// The customer has subscriptions or stakes at the sandbox.
+    #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -43,11 +46,14 @@ pub enum AdvanceError {
 /// Requests that a clock is advanced to `target`, which happens in the background.
 #[tracing::instrument(skip_all, fields(clock = %id))]
 pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result<(), AdvanceError> {
-    let now = ctx.now();
+    let (now, paused) = (ctx.now(), paused_methods(ctx).await?);
     let mut unit = ctx.store.begin().await?;
     let clock = unit.clocks().find(id).await?.ok_or(AdvanceError::NotFound)?;
     if target <= clock.now || target.since(clock.now) > ADVANCE_MAX {
         return Err(AdvanceError::BadTarget);
+    }
+    if is_paused(unit.as_mut(), &clock.customer_id, &paused).await? {
+        return Err(SandboxOff.into());
     }
     if !unit.clocks().aim(id, target).await? {
         return Err(AdvanceError::UnderWay);
@@ -76,16 +82,19 @@ pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, Bill
     Ok(lost)
 }
 
-/// Advances step by step until the clock has arrived, a charge is undecided, or another worker has claimed the clock because a step took
-/// too long. `touched`: when this worker last wrote the clock.
+/// Advances step by step until the clock has arrived, a charge is undecided, the customer's networks are paused, or another worker has
+/// claimed the clock because a step took too long. `touched`: when this worker last wrote the clock.
 async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
-    let scope = Scope::Clock(id.clone());
+    let (scope, paused) = (Scope::Clock(id.clone()), paused_methods(ctx).await?);
     for _ in 0..MAX_STEPS {
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
         let Some(target) = clock.target else { return Ok(true) };
         // The next step depends on the outcomes of earlier charges. The reconciler settles them at the clock's current time.
         if unit.attempts().has_open_for_clock(id).await? {
+            return Ok(false);
+        }
+        if is_paused(unit.as_mut(), &clock.customer_id, &paused).await? {
             return Ok(false);
         }
         let due = unit.subscriptions().next_due(id).await?;
@@ -125,6 +134,22 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
     }
     // The clock stays unfinished; [`lost_clocks`] finds it.
     Ok(false)
+}
+
+/// Whether a clock has to wait: what is due in its time concerns a paused method.
+async fn is_paused(unit: &mut dyn UnitOfWork, customer: &CustomerId, paused: &[MethodId]) -> Result<bool, StorageError> {
+    if paused.is_empty() {
+        return Ok(false);
+    }
+    if unit.subscriptions().live_of(customer).await?.iter().any(|one| paused.contains(&one.method_id)) {
+        return Ok(true);
+    }
+    Ok(stakes_at_network(unit, customer).await?.iter().any(|stake| paused.contains(&stake.method_id)))
+}
+
+async fn stakes_at_network(unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Vec<Stake>, StorageError> {
+    let filter = StakeFilter { customer_id: Some(customer.clone()), statuses: AT_NETWORK.to_vec(), ..StakeFilter::default() };
+    Ok(unit.stakes().list(Mode::Test, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list)
 }
 
 /// Writes the clock's new time together with the notifications that it passed, so that each is requested once. False: another worker has
@@ -184,8 +209,7 @@ async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, subscriptions:
             payers.push(payer);
         }
     }
-    let filter = StakeFilter { customer_id: Some(customer.clone()), statuses: AT_NETWORK.to_vec(), ..StakeFilter::default() };
-    for stake in unit.stakes().list(Mode::Test, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list {
+    for stake in stakes_at_network(unit, customer).await? {
         if !payers.contains(&stake.payer) {
             payers.push(stake.payer);
         }

@@ -105,7 +105,11 @@ pub async fn expand(
         Some(did) if session.status == SessionStatus::Open => buyer_of(ctx, unit, &session, &items, did).await?,
         _ => Buyer::default(),
     };
-    let methods = unit.methods().list(session.mode).await?;
+    let mut methods = unit.methods().list(session.mode).await?;
+    // Nobody can pay an open session by them; the amounts of other sessions are shown with their currencies.
+    if session.status == SessionStatus::Open {
+        methods.retain(|method| !ctx.networks.is_paused(method));
+    }
     let currencies = unit.methods().currencies(session.mode).await?;
     let (mut intent, mut attempt) = (None, None);
     if let Some(intent_id) = &session.intent_id {

@@ -4,7 +4,7 @@ use super::submit::open_attempt;
 use super::{Session, SessionStatus};
 use crate::billing::abandon_stake;
 use crate::context::Context;
-use crate::payment::{Attempt, IntentStatus, SettlementError, Trigger, cancel_attempt};
+use crate::payment::{Attempt, IntentStatus, SettlementError, Trigger, cancel_attempt, paused_methods};
 use crate::shared::{MethodId, SessionId, StorageError};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -89,13 +89,16 @@ pub async fn expire_unpaid(ctx: &Context, limit: u32) -> Result<Expiry, ExpireEr
     Ok(expiry)
 }
 
-/// Expires sessions whose attempts are open at one network, several concurrently. While the network's breaker is open, they stay open.
-/// Returns the number of expired sessions.
+/// Expires sessions whose attempts are open at one network, several concurrently. While the network's breaker is open or its jobs are
+/// paused, they stay open. Returns the number of expired sessions.
 ///
 /// # Errors
 /// The first failure, after all were processed.
 #[tracing::instrument(skip_all, fields(%method))]
 pub async fn expire_at(ctx: &Context, method: &MethodId, sessions: &[SessionId]) -> Result<usize, ExpireError> {
+    if paused_methods(ctx).await?.contains(method) {
+        return Ok(0);
+    }
     let tasks: Vec<_> = sessions.iter().map(|id| expire_slowly(ctx, method, id).boxed()).collect();
     let results: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
     let (mut expired, mut failure) = (0, None);

@@ -6,6 +6,7 @@ use super::{
     SessionStatus, SubscriptionTerms,
 };
 use crate::context::Context;
+use crate::payment::{SandboxOff, lacks_sandbox};
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
 use std::time::Duration;
@@ -25,6 +26,9 @@ pub enum StartError {
     /// The link is archived.
     #[error("This link is no longer active")]
     Inactive,
+    /// Nobody could pay the session.
+    #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
     /// The total is out of range.
     #[error(transparent)]
     Amount(#[from] AmountError),
@@ -53,6 +57,9 @@ pub enum CreateSessionError {
     Mode,
     #[error("expires_at must be between now and 30 days from now")]
     BadExpiry,
+    /// Nobody could pay the session.
+    #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -75,7 +82,8 @@ pub struct NewSession {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Starts a link. Repeated starts of one link by one visitor within [`START_WINDOW`] return the same session.
+/// Starts a link. Repeated starts of one link by one visitor within [`START_WINDOW`] return the same session. Refused if nobody could pay
+/// it because the sandbox is off.
 #[tracing::instrument(skip_all, fields(link = %link_id))]
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
     let now = ctx.now();
@@ -83,6 +91,9 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     let link = unit.links().find(link_id).await?.ok_or(StartError::NotFound)?;
     if !link.active {
         return Err(StartError::Inactive);
+    }
+    if lacks_sandbox(ctx, unit.as_mut(), link.mode).await? {
+        return Err(SandboxOff.into());
     }
     let id = SessionId::new(now, ctx.random.as_ref());
     let key = format!("{link_id}:{}", visitor.name);
@@ -110,7 +121,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     Ok(claimed)
 }
 
-/// Creates a session for an integrator.
+/// Creates a session for an integrator. Refused like [`start`] while nobody could pay it.
 #[tracing::instrument(skip_all)]
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, CreateSessionError> {
     let now = ctx.now();
@@ -119,6 +130,9 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
         return Err(CreateSessionError::BadExpiry);
     }
     let mut unit = ctx.store.begin().await?;
+    if lacks_sandbox(ctx, unit.as_mut(), new.mode).await? {
+        return Err(SandboxOff.into());
+    }
     let CheckedItems { currency_id, prices } = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
     let kind = new.kind.unwrap_or_else(|| SessionMode::of(&prices));
     if !kind.fits(&prices) {

@@ -1,7 +1,7 @@
 //! Jobs: messages of the outbox as their consumers receive them.
 
 use super::Topic;
-use crate::shared::{EventId, StorageError};
+use crate::shared::{EventId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,9 @@ pub enum JobError {
     /// It is retried later, unless this was the last attempt.
     #[error("{0}")]
     Retry(String),
+    /// It has to wait for its time, however often: this is no failure and does not count as an attempt.
+    #[error("it waits until {}", .0.to_iso())]
+    Later(Timestamp),
     /// It is never retried.
     #[error("{0}")]
     Fail(String),

@@ -9,10 +9,13 @@ use super::{
 use crate::context::Context;
 use crate::shared::AttemptId;
 
-/// Cancels the attempt at its network. Returns whether the attempt is no longer open.
+/// Cancels the attempt at its network. Returns whether the attempt is no longer open. Does nothing while the attempt's jobs are paused.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(true) };
+    if ctx.networks.is_paused(&context.method) {
+        return Ok(false);
+    }
     let outcome = cancel_at_network(ctx, &context).await;
     let trigger = if matches!(context.attempt.kind, AttemptKind::Wallet { .. }) { Trigger::Poll } else { Trigger::Reconciler };
     for next in record_alone(ctx, &context, &outcome, trigger).await? {

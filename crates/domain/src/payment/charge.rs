@@ -2,7 +2,7 @@
 
 use super::reconcile::{FIRST_SEND_LEASE, Lease, release};
 use super::settlement::{Answer, record_alone, record_group};
-use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, PurposeKind, SettlementError, Trigger, query_or_send};
+use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, PurposeKind, SANDBOX_PAUSE, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
 use crate::shared::{AttemptId, Timestamp};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -93,11 +93,15 @@ enum Sent {
     Answered(Outcome),
     /// Too little of the lease was left.
     TooLate,
-    /// The breaker of its network is open until then.
+    /// The breaker of its network is open until then, or the sandbox is off.
     Delayed(Timestamp),
 }
 
 async fn send_one(ctx: &Context, context: &AttemptContext, lease: Lease, is_background: bool) -> Sent {
+    // It stays unsent, so that its later decline is final.
+    if ctx.networks.is_paused(&context.method) {
+        return Sent::Delayed(ctx.now().plus(SANDBOX_PAUSE));
+    }
     let _slot = if is_background { ctx.networks.acquire(&context.method.id, Trigger::Initial).await } else { None };
     if is_background && ctx.now().plus(CALL_DEADLINE_MARGIN) >= lease.until {
         return Sent::TooLate;

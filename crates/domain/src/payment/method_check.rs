@@ -68,6 +68,7 @@ pub async fn methods_of(ctx: &Context, mode: Mode) -> Result<Vec<Method>, Storag
 #[tracing::instrument(skip_all, fields(method = %id))]
 pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<GasState, StakeForGasError> {
     let method = find_method(ctx.store.read().await?.as_mut(), mode, id).await?;
+    ctx.networks.check_open(&method).map_err(RailError::from)?;
     let rail = ctx.networks.wallet(method.kind).ok_or(NoRail(method.kind.name()))?;
     Ok(rail.stake_for_gas(&method).await?)
 }

@@ -49,6 +49,7 @@ pub struct SettingFields {
 }
 
 pub(super) async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), ValidationError> {
+    ctx.networks.check_open(method).map_err(RailError::from)?;
     match (ctx.networks.wallet(method.kind), ctx.networks.card(method.kind)) {
         (Some(rail), _) => rail.validate_settings(method, currencies).await?,
         (None, Some(rail)) => rail.validate_settings(method, currencies).await?,

@@ -26,6 +26,7 @@ mod rail;
 mod reconcile;
 mod refund;
 mod reversal;
+mod sandbox;
 mod settlement;
 mod update_metadata;
 
@@ -54,5 +55,6 @@ pub use rail::*;
 pub use reconcile::*;
 pub use refund::*;
 pub use reversal::*;
+pub use sandbox::*;
 pub use settlement::*;
 pub use update_metadata::*;

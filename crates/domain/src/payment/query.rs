@@ -39,6 +39,9 @@ pub const CALL_DEADLINE_MARGIN: Duration = Duration::from_secs(45);
 #[tracing::instrument(skip_all)]
 pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Trigger) -> Outcome {
     let AttemptContext { attempt, method, currency } = context;
+    if let Err(off) = ctx.networks.check_open(method) {
+        return Outcome::Unknown(off.to_string());
+    }
     // While the clock is not trusted, nothing is concluded from the time that has passed.
     let is_trusted = ctx.trust.is_trusted();
     let is_late = !is_trusted || ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
@@ -147,7 +150,7 @@ pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
 #[must_use]
 pub fn not_opened(error: RailError) -> Outcome {
     match error {
-        RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
+        RailError::Unreachable(_) | RailError::SandboxOff(_) => Outcome::Unknown(error.to_string()),
         RailError::Rejected(message) => Outcome::Declined(Decline { code: "not_opened".to_owned(), message }),
         // The payer sees this message; details about the store's settings are for its owner.
         RailError::Misconfigured(_) => {

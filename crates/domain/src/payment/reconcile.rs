@@ -3,7 +3,10 @@
 
 use super::cancel::cancel_attempt;
 use super::settlement::record_alone;
-use super::{Attempt, AttemptContext, AttemptKind, CALL_DEADLINE_MARGIN, Purpose, SettlementError, Trigger, query_or_send};
+use super::{
+    Attempt, AttemptContext, AttemptKind, CALL_DEADLINE_MARGIN, Purpose, SANDBOX_PAUSE, Sandbox, SettlementError, Trigger, paused_methods,
+    query_or_send,
+};
 use crate::context::Context;
 use crate::shared::{AttemptId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 use futures_util::FutureExt;
@@ -50,6 +53,12 @@ pub async fn settle_unsent(ctx: &Context, id: &AttemptId) -> Result<(), Settleme
 async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Option<Lease>) -> Result<(), SettlementError> {
     let mut queue = VecDeque::from([(id.clone(), trigger, lease)]);
     while let Some((id, trigger, lease)) = queue.pop_front() {
+        if is_paused(ctx, &id).await? {
+            if let Some(lease) = lease {
+                release(ctx, &[id], lease, ctx.now().plus(SANDBOX_PAUSE)).await?;
+            }
+            continue;
+        }
         let lease = if trigger == Trigger::Initial { claim_first_send(ctx, &id).await? } else { lease };
         let Some(mut context) = load(ctx, &id).await? else { continue };
         let mut slot = None;
@@ -79,6 +88,14 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
         queue.extend(next.into_iter().map(|id| (id, Trigger::Initial, None)));
     }
     Ok(())
+}
+
+/// Whether the attempt's jobs are paused. It then stays as it is, and is due when the sandbox is switched on again.
+async fn is_paused(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
+    if ctx.networks.sandbox() == Sandbox::On {
+        return Ok(false);
+    }
+    Ok(load(ctx, id).await?.is_some_and(|context| ctx.networks.is_paused(&context.method)))
 }
 
 /// Whether this caller may send a signed transaction. The owner of a later lease may be sending it: of two senders of the same bytes, one
@@ -154,16 +171,18 @@ async fn poll_mandates(ctx: &Context, pending: Vec<MandateId>) -> Result<bool, S
     Ok(has_queried)
 }
 
-/// Gives back attempts that were not sent under a lease, because the breaker of their network is open until `until`.
+/// Gives back attempts that were not sent under a lease, because the breaker of their network is open until `until` or the sandbox is off.
 pub(super) async fn release(ctx: &Context, ids: &[AttemptId], lease: Lease, until: Timestamp) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
     unit.attempts().release(ids, lease.claimed_at, lease.until, until).await?;
     unit.commit().await
 }
 
-/// The methods with attempts that are due for a check.
+/// The methods with attempts that are due for a check, except paused ones.
 pub async fn networks_due(ctx: &Context) -> Result<Vec<MethodId>, StorageError> {
-    ctx.store.read().await?.attempts().networks_due(ctx.now()).await
+    let paused = paused_methods(ctx).await?;
+    let due = ctx.store.read().await?.attempts().networks_due(ctx.now()).await?;
+    Ok(due.into_iter().filter(|method| !paused.contains(method)).collect())
 }
 
 /// Runs [`check_due_at`] for every network with due attempts, concurrently. Returns the number of attempts.

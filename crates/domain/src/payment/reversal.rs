@@ -38,6 +38,7 @@ pub struct Recheck {
 pub async fn reverse_if_failed(ctx: &Context, id: &AttemptId, reference: &str) -> Result<bool, SettlementError> {
     let Some(AttemptContext { attempt, method, currency }) = settled(ctx, id).await? else { return Ok(false) };
     let Some(rail) = ctx.networks.card(method.kind) else { return Ok(false) };
+    ctx.networks.check_open(&method).map_err(super::RailError::from)?;
     match ctx.networks.heard(&method, rail.find_charge(&method, &currency, reference).await, ctx.now()) {
         Outcome::Declined(decline) => {
             tracing::warn!(code = decline.code, "a settled payment has failed");
@@ -76,7 +77,7 @@ async fn look_again(ctx: &Context, recheck: &Recheck) -> Result<(), SettlementEr
     let signed = SignedTransaction { bytes: bytes.clone(), hash: hash.clone() };
     let _slot = ctx.networks.acquire(&method.id, Trigger::Reconciler).await;
     // The look is due again after the same time as one without an answer.
-    if ctx.networks.admit(&method.id, ctx.now()).is_err() {
+    if ctx.networks.is_paused(&method) || ctx.networks.admit(&method.id, ctx.now()).is_err() {
         return Ok(());
     }
     match ctx.networks.heard(&method, rail.find(&method, &currency, &signed.hash).await, ctx.now()) {

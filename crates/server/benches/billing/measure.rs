@@ -99,7 +99,7 @@ pub async fn claim_due() -> Vec<Figure> {
                 for _ in 0..CLAIMS {
                     let begun = Instant::now();
                     let mut unit = store.begin().await.expect("begins");
-                    let due = unit.subscriptions().lock_due(&Scope::Wall, setup.now, 100).await.expect("claims");
+                    let due = unit.subscriptions().lock_due(&Scope::Wall, setup.now, 100, &[]).await.expect("claims");
                     times.push(begun.elapsed().as_secs_f64() * 1_000.0);
                     assert_eq!(due.len(), 100);
                     unit.commit().await.expect("ends");

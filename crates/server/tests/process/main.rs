@@ -10,6 +10,7 @@ mod folder;
 mod history;
 mod metrics;
 mod plans;
+mod sandbox_off;
 mod scale;
 mod souk;
 mod store_client;

@@ -39,7 +39,7 @@ impl Settings {
     /// A `souk` command with these settings, without environment variables of the caller.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_souk"));
-        for variable in ["SOUK_LISTEN", "SOUK_PUBLIC_URL", "SOUK_SECRET_KEY", "SMTP_URL", "DATABASE_URL", "REDIS_URL"] {
+        for variable in ["SOUK_LISTEN", "SOUK_SANDBOX", "SOUK_PUBLIC_URL", "SOUK_SECRET_KEY", "SMTP_URL", "DATABASE_URL", "REDIS_URL"] {
             command.env_remove(variable);
         }
         command
@@ -79,6 +79,12 @@ impl Settings {
         self.spawn_command(limited).opened().await
     }
 
+    /// Starts a store without demo data, with these options.
+    pub async fn start_plain(&self, options: &[&str]) -> Souk {
+        let words = [&["serve", "--listen", self.listen.as_str()], options].concat();
+        self.spawn_command(self.command(&words)).opened().await
+    }
+
     fn spawn_command(&self, mut command: Command) -> Starting {
         std::fs::create_dir_all(&self.data).expect("a data folder");
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.data.join(&self.log)).expect("a log");
@@ -103,7 +109,7 @@ pub struct Starting {
 impl Starting {
     /// Waits until the process prints its URL.
     pub async fn opened(mut self) -> Souk {
-        let mut health = None;
+        let (mut health, mut said) = (None, Vec::new());
         let address = tokio::time::timeout(START_TIMEOUT, async {
             while let Some(line) = self.lines.next_line().await.expect("reads") {
                 if let Some(address) = line.strip_prefix("Health checks and metrics are at ") {
@@ -112,13 +118,14 @@ impl Starting {
                 if let Some(address) = line.strip_prefix("Souk is running at ") {
                     return Some(Url::parse(address).expect("an address"));
                 }
+                said.push(line);
             }
             None
         });
         let Ok(Some(address)) = address.await else { panic!("souk did not open:\n{}", tail(&self.log)) };
         // Keep reading its output, so that the process never blocks on the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = self.lines.next_line().await {} });
-        Souk { child: self.child, address, health, log: self.log }
+        Souk { child: self.child, address, health, said, log: self.log }
     }
 
     /// Sends SIGKILL during the start.
@@ -133,6 +140,8 @@ pub struct Souk {
     pub address: Url,
     /// The listener for health checks, if there is one.
     pub health: Option<Url>,
+    /// The lines that the process printed before its address.
+    pub said: Vec<String>,
     log: PathBuf,
 }
 

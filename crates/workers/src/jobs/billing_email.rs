@@ -1,12 +1,16 @@
 //! Sends the email of a `Notification`. The payload is that of the notification.
 
 use super::Jobs;
-use souk_domain::billing::{MailingError, Notification, compose_billing_email};
+use souk_domain::billing::{MailingError, Notification, compose_billing_email, is_reminder_paused};
 use souk_domain::events::{Job, JobError};
+use souk_domain::payment::SANDBOX_PAUSE;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let notification = Notification::of(&job.payload).ok_or_else(|| JobError::Fail("the payload is not a notification".to_owned()))?;
     let mut unit = jobs.ctx.store.read().await?;
+    if is_reminder_paused(&jobs.ctx, unit.as_mut(), &notification).await? {
+        return Err(JobError::Later(jobs.ctx.now().plus(SANDBOX_PAUSE)));
+    }
     let email = compose_billing_email(&jobs.ctx, unit.as_mut(), &notification).await?;
     drop(unit);
     match email {

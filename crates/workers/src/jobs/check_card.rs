@@ -4,7 +4,7 @@
 use super::Jobs;
 use souk_domain::billing::{self, CardCheckError, DisputeError, NoteError, PostingError, ProviderRefundError};
 use souk_domain::events::{Job, JobError};
-use souk_domain::payment::{RailError, SettlementError};
+use souk_domain::payment::{RailError, SANDBOX_PAUSE, SettlementError};
 use souk_domain::shared::MethodId;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
@@ -14,6 +14,10 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
         Ok(()) => Ok(()),
         // The payment belongs to another store that uses the same processor account.
         Err(CardCheckError::Dispute(DisputeError::UnknownPayment) | CardCheckError::Refund(ProviderRefundError::UnknownPayment)) => Ok(()),
+        // Hints of the sandbox are kept while it is off.
+        Err(CardCheckError::Rail(RailError::SandboxOff(_)) | CardCheckError::Reversal(SettlementError::Rail(RailError::SandboxOff(_)))) => {
+            Err(JobError::Later(jobs.ctx.now().plus(SANDBOX_PAUSE)))
+        }
         Err(error) => Err(job_error(&error)),
     }
 }

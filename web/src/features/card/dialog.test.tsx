@@ -60,6 +60,16 @@ describe('the card form', () => {
     ]);
   });
 
+  test('says that the sandbox is off instead of waiting for a payment that nobody makes', async () => {
+    fetchMock.mockImplementation(async () => new Response(JSON.stringify({ code: 'SANDBOX_OFF' }), { status: 503 }));
+    const onAccepted = open(payment, 'pk_sandbox_1');
+    fireEvent.click(screen.getByRole('button', { name: 'Use the test card: Succeeds' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Pay 10 USD' }));
+    const alert = await screen.findByRole('alert');
+    expect(alert.textContent).toContain('Test payments are switched off');
+    expect(onAccepted).not.toHaveBeenCalled();
+  });
+
   test.each([
     ['Save card', setup, 'confirmSetup'],
     ['Pay 10 USD', payment, 'confirmPayment'],

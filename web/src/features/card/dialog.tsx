@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { StripeContext } from '@/api/types';
 import { loadErrorMessages } from '@/i18n/translate';
+import { Alert } from '@/kit/alert';
 import { announce } from '@/kit/announce';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
@@ -45,7 +46,11 @@ export interface CardDialogProps {
   onClose: () => void;
 }
 
-type Step = { name: 'form'; error: string | null } | { name: 'processing' } | { name: 'challenge' };
+type Step =
+  | { name: 'form'; error: string | null }
+  | { name: 'processing' }
+  | { name: 'challenge' }
+  | { name: 'sandboxOff' };
 
 /** Collects the card. The browser sends it straight to the processor; our server never sees it. */
 export default function CardDialog(props: CardDialogProps) {
@@ -68,6 +73,7 @@ export default function CardDialog(props: CardDialogProps) {
 
   const apply = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
+    else if (outcome.name === 'sandboxOff') setStep({ name: 'sandboxOff' });
     else if (outcome.name === 'declined') setStep({ name: 'form', error: declineText(outcome.error) });
     else onAccepted();
   };
@@ -93,7 +99,7 @@ export default function CardDialog(props: CardDialogProps) {
     apply(await authenticate(target, success));
   };
 
-  const titles = { form: t('title'), processing: t('title'), challenge: t('challengeTitle') };
+  const titles = { form: t('title'), processing: t('title'), challenge: t('challengeTitle'), sandboxOff: t('title') };
   return (
     <Dialog
       title={titles[step.name]}
@@ -112,6 +118,11 @@ export default function CardDialog(props: CardDialogProps) {
               text={isSaving ? t('challengeSave') : t('challengeText', { amount })}
               onAnswer={finishChallenge}
             />
+          )}
+          {step.name === 'sandboxOff' && (
+            <Alert severity="warn" urgent title={t('sandboxOffTitle')}>
+              <p>{t('sandboxOffText')}</p>
+            </Alert>
           )}
         </>
       ) : (

@@ -50,6 +50,8 @@ export type CardOutcome =
   | { name: 'accepted' }
   | { name: 'challenge' }
   | { name: 'declined'; error: CardError }
+  /** The sandbox of the store is off: the card was not charged, and won't be. */
+  | { name: 'sandboxOff' }
   /** No response. The payment may have succeeded: check its status, never ask for the card again. */
   | { name: 'unknown' };
 
@@ -82,7 +84,7 @@ function outcomeOf(intent: CardIntent): CardOutcome {
 async function call(target: CardTarget, step: string, form: Record<string, string>): Promise<CardOutcome> {
   const url = `${target.host.replace(/\/$/, '')}/v1/${target.kind}s/${intentId(target.clientSecret)}/${step}`;
   let response: Response;
-  let body: CardIntent & { error?: CardError };
+  let body: CardIntent & { error?: CardError; code?: string };
   try {
     response = await fetch(url, {
       method: 'POST',
@@ -94,6 +96,7 @@ async function call(target: CardTarget, step: string, form: Record<string, strin
   } catch {
     return { name: 'unknown' };
   }
+  if (response.status === 503 && body.code === 'SANDBOX_OFF') return { name: 'sandboxOff' };
   if (response.status >= 500) return { name: 'unknown' };
   if (!response.ok) return { name: 'declined', error: body.error ?? {} };
   return outcomeOf(body);

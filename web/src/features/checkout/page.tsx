@@ -30,6 +30,8 @@ import './checkout.css';
 const loadCardDialog = () => import('./sections/card');
 const CardDialog = lazy(loadCardDialog);
 
+const SandboxOff = lazy(() => import('./sections/sandbox-off'));
+
 /** Lazy, because most visitors have already accepted cookies. */
 const Cookies = lazy(() => import('./sections/cookies'));
 
@@ -56,7 +58,9 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {(isTestMode || reserved) && <TestBar isVisible={isTestMode} />}
+      {(isTestMode || reserved) && (
+        <TestBar isVisible={isTestMode} store={state.name === 'ready' ? state.store : null} />
+      )}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
         {(!isOnline || (state.name === 'loading' && state.lost)) && <Alert severity="warn">{t('state.offline')}</Alert>}
@@ -68,6 +72,11 @@ export function CheckoutPage() {
             <Title text={t('title.error', { title: t('state.oopsTitle') })} />
             <ErrorState text={state.text} onRetry={reload} />
           </>
+        )}
+        {state.name === 'sandboxOff' && (
+          <Suspense fallback={null}>
+            <SandboxOff />
+          </Suspense>
         )}
         {state.name === 'ready' && (
           <ErrorBoundary onRetry={reload}>
@@ -220,6 +229,12 @@ function OpenCheckout({
   const title = `${translate(currentOrder.headline)} · ${currentOrder.totalLabel ?? currentOrder.totalText}`;
   const required = session.cross_sell_behavior === 'required';
   if (currentOrder.options.length === 0) {
+    if (!session.livemode && store?.sandbox === false)
+      return (
+        <Suspense fallback={null}>
+          <SandboxOff />
+        </Suspense>
+      );
     return <EmptyState title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
   return (

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { api, mountPrefix } from '@/api/client';
+import { api, embeddedStore, mountPrefix } from '@/api/client';
 import { useLocale } from '@/i18n/light';
 import { loadErrorMessages, translateProblem } from '@/i18n/translate';
 import { Alert } from '@/kit/alert';
@@ -25,6 +25,9 @@ function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptio
     timeout: (token) => api.get(`${path}/timeout`, { _t_: token }),
   };
 }
+
+/** A page without the store's info was not served by a store, and asks one whose sandbox is on. */
+const hasSandbox = embeddedStore?.sandbox !== false;
 
 /** Opens the browser wallet of test mode in its own window. */
 function openSandbox(link: string): void {
@@ -152,10 +155,12 @@ function ScanStep({ link }: { link: string }) {
       </p>
       {!livemode() && (
         <div className="connect-sandbox">
-          <Button variant="primary" wide onClick={() => openSandbox(link)}>
-            {t('sandbox')}
-          </Button>
-          <p className="k-hint">{t('sandboxHint')}</p>
+          {hasSandbox && (
+            <Button variant="primary" wide onClick={() => openSandbox(link)}>
+              {t('sandbox')}
+            </Button>
+          )}
+          <p className="k-hint">{t(hasSandbox ? 'sandboxHint' : 'sandboxOff')}</p>
         </div>
       )}
       <div className="connect-actions">

@@ -82,7 +82,9 @@ function MethodState({ id }: { id: string }) {
         <Loading rows={4} />
       ) : (
         <div className={styles.page}>
-          {data.works ? (
+          {data.problem?.code === 'SANDBOX_OFF' ? (
+            <Alert type="info" showIcon title={translateProblem(data.problem)} />
+          ) : data.works ? (
             <Alert type="success" showIcon title={t('methods.works')} />
           ) : (
             <Alert

@@ -13,6 +13,7 @@ import type {
   Subscription,
   TestClock,
 } from '@/api/types';
+import { loadErrorMessages } from '@/i18n/translate';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
@@ -102,6 +103,11 @@ export const methodQuery = (id: string) =>
 export const methodCheckQuery = (id: string) =>
   queryOptions({
     queryKey: ['payment-methods', 'check', id],
-    queryFn: () => api.get<PaymentMethodCheck>(`/api/payment-methods/${encodeURIComponent(id)}/check`),
+    queryFn: async () => {
+      const check = await api.get<PaymentMethodCheck>(`/api/payment-methods/${encodeURIComponent(id)}/check`);
+      // The problem arrives in a successful response, so the API client does not load the messages.
+      if (check.problem) await loadErrorMessages();
+      return check;
+    },
     staleTime: 0,
   });

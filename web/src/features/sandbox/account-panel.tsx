@@ -57,6 +57,7 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
 
 function Balance({ tokens }: { tokens: AccountPanelProps['balance']['tokens'] }) {
   if (tokens === null) return <>…</>;
+  if (tokens === 'off') return <>{t('off')}</>;
   if (tokens === 'unknown') return <>{t('balanceUnknown')}</>;
   if (tokens.length === 0) return <>{t('balanceNone')}</>;
   return <>{tokens.map((token) => formatMoney(token.value, token, locale())).join(' + ')}</>;

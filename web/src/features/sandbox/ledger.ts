@@ -1,7 +1,21 @@
 import { mountPrefix } from '@/api/client';
+import { t } from './text';
 import type { Permission, Token } from './types';
 
 const ledger = () => `${mountPrefix()}/sandbox/arcblock`;
+/** The store has switched its sandbox off. */
+export class SandboxOff extends Error {}
+
+/** Throws if the sandbox is off; other failures are left to the caller. */
+async function checkIsOn(response: Response): Promise<void> {
+  if (response.status !== 503) return;
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as { code?: string };
+  if (body.code === 'SANDBOX_OFF') throw new SandboxOff(t('off'));
+}
+
 const ADDRESS = /^[A-Za-z0-9]+$/;
 
 async function query<T>(host: string, text: string): Promise<T> {
@@ -10,6 +24,7 @@ async function query<T>(host: string, text: string): Promise<T> {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ query: text }),
   });
+  await checkIsOn(response);
   if (!response.ok) throw new Error(`ledger responded with ${response.status}`);
   const { data, errors } = (await response.json()) as { data?: T; errors?: { message: string }[] };
   if (!data) throw new Error(errors?.[0]?.message ?? 'ledger returned no data');
@@ -107,6 +122,7 @@ export async function requestTokens(address: string): Promise<void> {
     body: JSON.stringify({ address }),
   });
   if (response.ok) return;
+  await checkIsOn(response);
   const { error } = (await response.json().catch(() => ({}))) as { error?: string };
   throw new Error(error ?? String(response.status));
 }

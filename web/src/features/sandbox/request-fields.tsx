@@ -5,8 +5,8 @@ import { DelegationConsent, DepositConsent } from './consents';
 import { Lead, useAmounts } from './strings';
 import { type Key, t } from './text';
 import { noteOf, type ParsedTransaction, type TokenAmount, totals } from './transaction';
-import type { Account, Claim, Token } from './types';
-import type { Keys } from './use-wallet';
+import type { Account, Claim } from './types';
+import type { Keys, Tokens } from './use-wallet';
 
 export interface ClaimDetails {
   /** The tokens that the account would pay. */
@@ -181,8 +181,8 @@ function SignatureDetails({ keys, claim, parsed }: { keys: Keys; claim: Claim; p
 }
 
 /** Whether the balance covers the needed tokens. Unknown balances count as sufficient, because the ledger decides. */
-export function hasSufficientBalance(tokens: Token[] | 'unknown' | null, needed: TokenAmount[]): boolean {
-  if (tokens === null || tokens === 'unknown') return true;
+export function hasSufficientBalance(tokens: Tokens, needed: TokenAmount[]): boolean {
+  if (!Array.isArray(tokens)) return true;
   return totals([needed]).every(({ address, value }) => {
     const token = tokens.find((each) => each.address === address);
     return BigInt(token?.value ?? '0') >= BigInt(value);

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import { currentAddress, loadAccounts, saveAccounts, saveCurrent } from './accounts';
-import { balances, fundOnce } from './ledger';
+import { balances, fundOnce, SandboxOff } from './ledger';
 import type { Account, KeyKind, Token } from './types';
 
 export type Keys = typeof import('./keys');
@@ -52,9 +52,12 @@ export function useAccounts(): Accounts {
   return { list, current, choose, create, change };
 }
 
-/** The tokens of an account: null while loading, 'unknown' if the ledger does not respond. */
-export function useBalance(address: string | undefined): { tokens: Token[] | 'unknown' | null; refresh: () => void } {
-  const [tokens, setTokens] = useState<Token[] | 'unknown' | null>(null);
+/** `unknown`: the ledger does not respond. `off`: the sandbox is switched off. Null while loading. */
+export type Tokens = Token[] | 'unknown' | 'off' | null;
+
+/** The tokens of an account. */
+export function useBalance(address: string | undefined): { tokens: Tokens; refresh: () => void } {
+  const [tokens, setTokens] = useState<Tokens>(null);
   const [reloads, setReloads] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `reloads` triggers a reload.
   useEffect(() => {
@@ -68,8 +71,8 @@ export function useBalance(address: string | undefined): { tokens: Token[] | 'un
         (loaded) => {
           if (!unmounted) setTokens(loaded);
         },
-        () => {
-          if (!unmounted) setTokens('unknown');
+        (error: unknown) => {
+          if (!unmounted) setTokens(error instanceof SandboxOff ? 'off' : 'unknown');
         },
       );
     return () => {

@@ -30,6 +30,7 @@ mod races;
 mod recharges;
 mod renewals;
 mod revocations;
+mod sandbox_off;
 mod shared_deposits;
 mod slow_networks;
 mod stake_growth;

@@ -219,7 +219,7 @@ on_both! {
         let one = billing.subscription("sub_1", &price, DAY * 30);
         billing.insert(&one).await;
         let mut round = billing.ctx.store.begin().await.expect("begins");
-        let due = round.subscriptions().lock_due(&Scope::Wall, billing.start, 9).await.expect("locks");
+        let due = round.subscriptions().lock_due(&Scope::Wall, billing.start, 9, &[]).await.expect("locks");
         let next = Period { start: one.period.end, end: one.period.end.plus(DAY * 30) };
         let renewed = Subscription { index: Some(1), period: next, ..due[0].clone() };
         assert!(round.subscriptions().update(&renewed).await.expect("writes"));

@@ -134,8 +134,8 @@ on_both! {
         assert_eq!(billing.find("sub_1").await.clock_id, Some(clock.id.clone()));
         let far = billing.start.plus(Duration::from_secs(90 * 86_400));
         let mut unit = begin(db).await;
-        assert!(unit.subscriptions().lock_due(&Scope::Wall, far, 10).await.expect("reads").is_empty());
-        assert_eq!(unit.subscriptions().lock_due(&Scope::Clock(clock.id), far, 10).await.expect("reads").len(), 1);
+        assert!(unit.subscriptions().lock_due(&Scope::Wall, far, 10, &[]).await.expect("reads").is_empty());
+        assert_eq!(unit.subscriptions().lock_due(&Scope::Clock(clock.id), far, 10, &[]).await.expect("reads").len(), 1);
     }
 
     async fn a_threshold_and_the_billed_amount_of_an_item_are_stored(db: &TestDatabase) {

@@ -18,14 +18,14 @@ pub struct SettingsApi;
 
 #[OpenApi(prefix_path = "/api/settings")]
 impl SettingsApi {
-    /// The active payment methods of a mode, with their currencies.
+    /// The active payment methods of a mode, with their currencies. Those of the sandbox are left out while it is off.
     #[oai(path = "/", method = "get")]
     async fn settings(&self, app: Data<&Arc<App>>, context: RequestContext) -> Result<Json<SettingsModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let methods = unit.methods().list(context.mode).await?;
         let currencies: Vec<_> = unit.methods().currencies(context.mode).await?.into_iter().filter(|currency| currency.active).collect();
         let base = currencies.iter().find(|currency| currency.is_base).or(currencies.first());
-        let active = methods.iter().filter(|method| method.active);
+        let active = methods.iter().filter(|method| method.active && !app.ctx.networks.is_paused(method));
         Ok(Json(SettingsModel {
             payment_methods: active.map(|method| MethodModel::new(method, &currencies, &app.site)).collect(),
             base_currency: base.map(CurrencyModel::from),

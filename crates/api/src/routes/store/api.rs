@@ -4,6 +4,7 @@ use poem::web::Data;
 use poem_openapi::payload::Json;
 use poem_openapi::types::ToJSON;
 use poem_openapi::{Object, OpenApi};
+use souk_domain::payment::Sandbox;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -36,6 +37,8 @@ pub struct StoreModel {
     pub logo: String,
     /// Whether this is a demo store, where a new browser starts in test mode.
     pub demo: bool,
+    /// Whether test mode's sandbox is on. While it is off, test payments are neither made nor lost.
+    pub sandbox: bool,
     pub languages: Vec<String>,
     pub analytics: AnalyticsModel,
     pub errors: ErrorReportingModel,
@@ -58,6 +61,7 @@ impl StoreModel {
             app_pid: app.did_auth_tokens.app_did().to_string(),
             logo: "/logo.svg".to_owned(),
             demo: site.demo,
+            sandbox: app.ctx.networks.sandbox() == Sandbox::On,
             languages: vec!["en".to_owned(), "zh".to_owned()],
             analytics: AnalyticsModel { script: site.analytics_script.as_ref().map(ToString::to_string) },
             errors: ErrorReportingModel { url: site.errors_url.as_ref().map(ToString::to_string), sample_rate: site.errors_sample_rate },

@@ -378,8 +378,10 @@ pub trait Invoices: Send {
     async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// The latest period start of a subscription's invoices with this reason.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
-    /// Claims the invoices whose retry is due, except those of subscriptions on hold: clears their `retry_at`, so that no other worker claims them.
-    async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
+    /// Claims the invoices whose retry is due, except those of subscriptions that are on hold or are charged by `paused` methods: clears
+    /// their `retry_at`, so that no other worker claims them.
+    async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32, paused: &[MethodId])
+    -> Result<Vec<Invoice>, StorageError>;
     /// The time of the next retry among the invoices of a test clock.
     async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// Cancels all automatic retries of a subscription's invoices.

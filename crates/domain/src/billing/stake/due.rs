@@ -9,7 +9,7 @@ use crate::billing::charges::publish_charges;
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
-use crate::payment::{Purpose, StakeState, Trigger, per_network};
+use crate::payment::{Purpose, StakeState, Trigger, paused_methods, per_network};
 use crate::shared::{Amount, AttemptId, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
@@ -87,8 +87,9 @@ fn claim_delay(stake: &Stake, now: Timestamp) -> Duration {
 /// The first failure, after all stakes were processed.
 #[tracing::instrument(skip_all, fields(limit))]
 pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
+    let paused = paused_methods(ctx).await?;
     let mut unit = ctx.store.read().await?;
-    let due = unit.stakes().due(scope, now, limit).await?;
+    let due = unit.stakes().due(scope, now, limit, &paused).await?;
     drop(unit);
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
     let tasks = due.iter().map(|stake| (stake.method_id.clone(), process_stake(ctx, scope, stake).boxed()));

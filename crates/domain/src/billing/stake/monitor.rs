@@ -8,7 +8,7 @@ use super::{ReleaseReason, Stake, StakePurpose, StakeStatus, ask_network};
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
 use crate::context::Context;
-use crate::payment::{StakeState, Trigger, per_network};
+use crate::payment::{StakeState, Trigger, paused_methods, per_network};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
@@ -23,16 +23,17 @@ const CONCURRENT_QUESTIONS: usize = 16;
 
 /// Queries the networks about at most `limit` stakes. Subscriptions whose stake was revoked end with their periods, unless a new stake is
 /// placed before that. A stake that counted as revoked and is held again secures its subscriptions again. A held stake that nothing uses is
-/// released. An unresponsive network does not block the others. Returns the number of queried stakes.
+/// released. An unresponsive network does not block the others, and paused ones are not queried. Returns the number of queried stakes.
 ///
 /// # Errors
 /// The first failure, after all stakes were checked.
 #[tracing::instrument(skip_all, fields(limit))]
 pub async fn check_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingError> {
-    let now = ctx.now();
+    let (now, paused) = (ctx.now(), paused_methods(ctx).await?);
     let mut unit = ctx.store.begin().await?;
-    let claimed = unit.stakes().claim_unchecked(now.minus(STAKE_CHECK_INTERVAL), now, limit).await?;
+    let mut claimed = unit.stakes().claim_unchecked(now.minus(STAKE_CHECK_INTERVAL), now, limit).await?;
     unit.commit().await?;
+    claimed.retain(|stake| !paused.contains(&stake.method_id));
     let checks = claimed.iter().map(|stake| (stake.method_id.clone(), check(ctx, stake).boxed()));
     let results = per_network(checks, CONCURRENT_QUESTIONS).await;
     match results.into_iter().find_map(Result::err) {

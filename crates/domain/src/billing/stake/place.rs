@@ -7,7 +7,7 @@ use crate::billing::{
     BillingError, PaymentTargetError, PendingPlanChange, STAKE_WAITING, StakeTerms, Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Currency, MandateDetails, PreparedStake, StakeRequest, StakeState};
+use crate::payment::{Currency, MandateDetails, PreparedStake, RailError, StakeRequest, StakeState};
 use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -87,6 +87,7 @@ impl Placement {
 
     /// Builds the transaction that the wallet signs.
     pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<PreparedStake, PaymentTargetError> {
+        ctx.networks.check_open(&self.target.method).map_err(RailError::from)?;
         let rail = ctx.networks.wallet(self.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
         let stake = self.open(ctx).await?;
         let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;

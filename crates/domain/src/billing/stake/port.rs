@@ -57,9 +57,9 @@ pub trait Stakes: Send {
     /// Writes amounts, reservation, status, reason, times, failures and reference of a stake that still has the status, the amounts and the
     /// reservation of `before` (compare-and-set). False: it has changed, and the caller must drop the unit of work.
     async fn update(&mut self, before: &Stake, after: &Stake) -> Result<bool, StorageError>;
-    /// Stakes whose `return_at` has come and that no attempt moves, earliest first. With [`Scope::Wall`], stakes of customers with a test
-    /// clock are compared with that clock's time.
-    async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError>;
+    /// Stakes whose `return_at` has come and that no attempt moves, earliest first, except those of `paused` methods. With [`Scope::Wall`],
+    /// stakes of customers with a test clock are compared with that clock's time.
+    async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32, paused: &[MethodId]) -> Result<Vec<Stake>, StorageError>;
     /// Stakes of a method whose last transfer the network declined with this code and that will be tried again, earliest first.
     async fn declined_for(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError>;
     /// The time at which the next stake of a clock's customer is due.

@@ -4,7 +4,7 @@ use super::SubmitError;
 use super::check_order::Loaded;
 use crate::checkout::{ChosenMethod, Quote, Session, SessionMode};
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, Purpose};
+use crate::payment::{Attempt, AttemptKind, Purpose, RailError};
 use crate::shared::{AttemptId, MethodId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -29,6 +29,7 @@ pub(super) async fn check_method(
     if !currency.active || currency.mode != session.mode {
         return Err(SubmitError::CurrencyNotConfigured);
     }
+    ctx.networks.check_open(&method).map_err(RailError::from)?;
     Ok(ChosenMethod { method, currency })
 }
 

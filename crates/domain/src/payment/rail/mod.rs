@@ -8,7 +8,7 @@ pub use card::*;
 pub use card_event::*;
 pub use wallet::*;
 
-use super::{MethodKind, Trigger};
+use super::{MethodKind, SandboxOff, Trigger};
 use crate::access::Did;
 use crate::shared::{Amount, MethodId, Timestamp};
 use async_trait::async_trait;
@@ -71,6 +71,8 @@ pub enum RailError {
     Rejected(String),
     #[error("the method's settings don't match its network: {0}")]
     Misconfigured(String),
+    #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
 }
 
 /// Decline codes for a missing, revoked, expired or insufficient mandate. Retrying the same charge is useless; the payer has to grant a new

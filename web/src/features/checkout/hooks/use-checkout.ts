@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { fetchStore } from '@/api/client';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
-import { translateError } from '@/i18n/translate';
+import { problemOf, translateError } from '@/i18n/translate';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { isFramed } from '../broadcast';
 import { backoff, fetchCustomer, isNetworkError, retrieve, start } from '../calls';
@@ -21,7 +21,11 @@ export interface Loaded {
 
 export type LoadState =
   /** `lost`: no response; the request is retried. */
-  { name: 'loading'; lost: boolean } | { name: 'error'; text: string } | ({ name: 'ready' } & Loaded);
+  | { name: 'loading'; lost: boolean }
+  | { name: 'error'; text: string }
+  /** The order can only be paid at the sandbox, which is off. */
+  | { name: 'sandboxOff' }
+  | ({ name: 'ready' } & Loaded);
 
 const pageQuery = () => new URLSearchParams(window.location.search);
 
@@ -79,8 +83,8 @@ export function useCheckout(): CheckoutState {
       (error: unknown) => {
         if (currentRound.current !== round) return;
         if (!isNetworkError(error) || !idOf(window.location.pathname)) {
-          const text = translateError(error);
-          setState({ name: 'error', text });
+          const isSandboxOff = problemOf(error).code === 'SANDBOX_OFF';
+          setState(isSandboxOff ? { name: 'sandboxOff' } : { name: 'error', text: translateError(error) });
           return;
         }
         setState((previous) => (previous.name === 'ready' ? previous : { name: 'loading', lost: true }));

@@ -40,11 +40,11 @@ export function Header({ store }: { store: StoreInfo | null }) {
 }
 
 /** Without `isVisible` the bar only reserves its space, while the mode is unknown. */
-export function TestBar({ isVisible }: { isVisible: boolean }) {
+export function TestBar({ isVisible, store }: { isVisible: boolean; store: StoreInfo | null }) {
   if (!isVisible) return <div className="checkout-test checkout-test-place" />;
   return (
     <aside className="checkout-test" aria-label={t('mode.test')}>
-      {t('mode.bar')}
+      {t(store?.sandbox === false ? 'mode.sandboxOff' : 'mode.testHint')}
     </aside>
   );
 }

@@ -46,7 +46,7 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
         <p className="checkout-total money" data-testid="total">
           {order.totalLabel ?? (
             <>
-              <span className="sr-only">{t('order.total')} </span>
+              <span className="sr-only">{t('totals.total')} </span>
               {currency && <Total amount={order.total} currency={currency} />}
             </>
           )}
@@ -85,7 +85,7 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
         {currency && order.recurring && <Totals order={order} currency={currency} />}
         {items.length > 1 && currency && !order.recurring && (
           <dl className="checkout-totals">
-            <dt>{t('order.total')}</dt>
+            <dt>{t('totals.total')}</dt>
             <dd className="money">{order.totalText}</dd>
           </dl>
         )}

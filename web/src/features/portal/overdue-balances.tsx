@@ -59,19 +59,7 @@ function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
               {t('overdue.count', { count: invoices.length })} · {methodText(balance.method, texts)}
             </Typography.Text>
           </div>
-          {!balance.byWallet ? null : payment.name === 'success' ? (
-            <Typography.Text type="success">
-              <CheckOutlined aria-hidden="true" /> {t('overdue.paid')}
-            </Typography.Text>
-          ) : payment.name === 'confirming' ? (
-            <Typography.Text type="secondary">
-              <LoadingOutlined aria-hidden="true" /> {t('overdue.confirming')}
-            </Typography.Text>
-          ) : (
-            <Button type="primary" loading={payment.name === 'open'} onClick={balance.pay}>
-              {payment.name === 'error' ? t('overdue.retry', { amount }) : t('pay.amount', { amount })}
-            </Button>
-          )}
+          {balance.byWallet ? <WalletPayment balance={balance} amount={amount} /> : null}
           {!balance.byWallet && 'subscriptionId' in payer ? (
             <PayByCard
               target={{ subscription_id: payer.subscriptionId, currency_id: balance.currencyId }}
@@ -92,6 +80,28 @@ function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
         {balance.byWallet || 'subscriptionId' in payer ? null : <CardSubscriptions invoices={invoices} />}
       </Card>
     </li>
+  );
+}
+
+/** The button that pays by wallet, and what became of the payment. It keeps its place. */
+function WalletPayment({ balance: { payment, pay }, amount }: { balance: OpenBalance; amount: string }) {
+  const { t } = useTexts();
+  return (
+    <div className={styles.outcome}>
+      {payment.name === 'success' ? (
+        <Typography.Text type="success">
+          <CheckOutlined aria-hidden="true" /> {t('overdue.paid')}
+        </Typography.Text>
+      ) : payment.name === 'confirming' ? (
+        <Typography.Text type="secondary">
+          <LoadingOutlined aria-hidden="true" /> {t('overdue.confirming')}
+        </Typography.Text>
+      ) : (
+        <Button type="primary" loading={payment.name === 'open'} onClick={pay}>
+          {payment.name === 'error' ? t('overdue.retry', { amount }) : t('pay.amount', { amount })}
+        </Button>
+      )}
+    </div>
   );
 }
 

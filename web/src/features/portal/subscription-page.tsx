@@ -122,9 +122,6 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
   const primary = actions.find((action) => action === 'pay' || action === 'resume');
   return (
     <>
-      <div role="status" className={styles.status}>
-        {message ? <Alert type="success" showIcon role="presentation" title={t(message)} /> : null}
-      </div>
       <CardNotice subscription={subscription} reader={user ? 'customer' : 'link'}>
         {isInNotice ? <Button onClick={() => openDialog('changePayment')}>{t('action.changePayment')}</Button> : null}
       </CardNotice>
@@ -144,6 +141,10 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
             ))}
         </div>
       ) : null}
+      {/* Below the buttons, which keep their place when it appears. */}
+      <div role="status" className={styles.status}>
+        {message ? <Alert type="success" showIcon role="presentation" title={t(message)} /> : null}
+      </div>
       {open === 'cancel' ? <CancelDialog {...dialog} /> : null}
       {open === 'resume' ? <ResumeDialog {...dialog} /> : null}
       {open === 'changePlan' ? <PlanDialog {...dialog} /> : null}

@@ -16,6 +16,8 @@ use std::time::Duration;
 const CONNECTS: (u32, u32) = (20, 200);
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: (u32, u32) = (200, 2_000);
+/// Links that confirm email addresses, which one address may request in an hour.
+const CONFIRMATIONS_PER_HOUR: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
 const JOINS: (u32, u32) = (20, 200);
 const JOINS_OF_CONNECTION: (u32, u32) = (1, 20);
@@ -46,6 +48,7 @@ struct RateByAddress {
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
+    confirmations: RateByAddress,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
@@ -73,10 +76,12 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter = |rate| RateByAddress { quotas: RateLimiter::keyed(quota(rate)), seed: RandomState::new() };
+        let limiter_of = |quota| RateByAddress { quotas: RateLimiter::keyed(quota), seed: RandomState::new() };
+        let limiter = |rate| limiter_of(quota(rate));
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
+            confirmations: limiter_of(Quota::per_hour(CONFIRMATIONS_PER_HOUR)),
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -124,6 +129,10 @@ impl Limits {
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
         self.starts.admit(self.client_address(request))
+    }
+
+    pub fn admit_confirmation(&self, request: &Request) -> Result<(), Problem> {
+        self.confirmations.admit(self.client_address(request))
     }
 
     /// The limit of joins for a new realtime connection.

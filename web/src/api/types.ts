@@ -28,6 +28,10 @@ export interface Page<T> {
   list: T[];
 }
 
+/** Whether the customer's address gets the emails of test mode. */
+export type EmailConfirmation = Schemas['EmailConfirmation'];
+export type ConfirmedEmail = Schemas['ConfirmedEmail'];
+
 export interface StoreInfo {
   name: string;
   description: Text;

@@ -14,6 +14,7 @@ use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::{FieldError, ValidationErrors};
+use souk_domain::mail::ConfirmationError;
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, IdError, InputError, StorageError};
@@ -496,6 +497,18 @@ impl From<OwnerError> for Problem {
             OwnerError::LinkUsed => Self::forbidden_for(&error.to_string()).code("OWNER_LINK_USED"),
             OwnerError::OwnerExists => Self::forbidden_for(&error.to_string()).code("OWNER_EXISTS"),
             OwnerError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConfirmationError> for Problem {
+    fn from(error: ConfirmationError) -> Self {
+        match error {
+            ConfirmationError::NoAddress => rejected(&error, "NO_EMAIL_ADDRESS"),
+            ConfirmationError::Confirmed => conflict(&error, "EMAIL_CONFIRMED"),
+            ConfirmationError::SentAlready => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATION_SENT_ALREADY"),
+            ConfirmationError::LinkInvalid => Self::forbidden_for(&error.to_string()).code("CONFIRMATION_LINK_INVALID"),
+            ConfirmationError::Storage(error) => error.into(),
         }
     }
 }

@@ -36,3 +36,22 @@ CREATE TABLE clock_doubts (
     doubted_at    TIMESTAMPTZ NOT NULL,
     renewals      BIGINT NOT NULL -- grows while the process still doubts
 );
+
+-- Addresses for whose holder a confirmation link was requested. Test mode sends emails to confirmed ones only.
+CREATE TABLE mail_addresses (
+    address      TEXT COLLATE "C" NOT NULL PRIMARY KEY, -- in lower case
+    request      TEXT COLLATE "C" UNIQUE,               -- names the latest request in its link; NULL: it was used
+    requested_at TIMESTAMPTZ      NOT NULL,
+    confirmed_at TIMESTAMPTZ
+);
+
+CREATE INDEX mail_addresses_unconfirmed ON mail_addresses (requested_at) WHERE confirmed_at IS NULL;
+
+-- Emails per address: those of the last hour (UTC) with one.
+CREATE TABLE mail_counts (
+    address TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    hour    TIMESTAMPTZ      NOT NULL,
+    mails   BIGINT           NOT NULL
+);
+
+CREATE INDEX mail_counts_hour ON mail_counts (hour);

@@ -36,3 +36,22 @@ CREATE TABLE clock_doubts (
     doubted_at    INTEGER NOT NULL,
     renewals      INTEGER NOT NULL -- grows while the process still doubts
 ) STRICT;
+
+-- Addresses for whose holder a confirmation link was requested. Test mode sends emails to confirmed ones only.
+CREATE TABLE mail_addresses (
+    address      TEXT    NOT NULL PRIMARY KEY, -- in lower case
+    request      TEXT    UNIQUE,               -- names the latest request in its link; NULL: it was used
+    requested_at INTEGER NOT NULL,
+    confirmed_at INTEGER
+) STRICT;
+
+CREATE INDEX mail_addresses_unconfirmed ON mail_addresses (requested_at) WHERE confirmed_at IS NULL;
+
+-- Emails per address: those of the last hour (UTC) with one.
+CREATE TABLE mail_counts (
+    address TEXT    NOT NULL PRIMARY KEY,
+    hour    INTEGER NOT NULL,
+    mails   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX mail_counts_hour ON mail_counts (hour);

@@ -129,6 +129,18 @@ const STATES: Record<string, State> = {
     backend: { checkout: checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } }) },
     text: { en: 'Confirming your payment', zh: '正在确认付款' },
   },
+  'completed with an unconfirmed address': {
+    backend: {
+      checkout: completed(),
+      emailConfirmation: { email: 'mei@example.com', confirmed: false, requested: false },
+    },
+    act: (page) => page.getByRole('button', { name: /^(Send a confirmation link|发送确认链接)$/ }).click(),
+    text: { en: /^We've sent a link to mei@example\.com/, zh: /^链接已发送至 mei@example\.com/ },
+  },
+  'completed without a mail server': {
+    backend: { checkout: completed(), store: { mail_server: false } },
+    text: { en: /^This store has no mail server/, zh: /^此商店未配置邮件服务器/ },
+  },
   completed: { backend: { checkout: completed() }, text: { en: 'Payment successful', zh: '付款成功' } },
 };
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: Rate = Rate { per_second: 200, burst: 2_000 };
+/// Links that confirm email addresses, which one address may request in an hour.
+const CONFIRMATIONS_PER_HOUR: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
 const JOINS: Rate = Rate { per_second: 20, burst: 200 };
 const JOINS_OF_CONNECTION: Rate = Rate { per_second: 1, burst: 20 };
@@ -46,6 +48,7 @@ struct RateByAddress {
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
+    confirmations: RateByAddress,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
@@ -82,10 +85,12 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter = |rate: Rate| RateByAddress { quotas: RateLimiter::keyed(rate.quota()), seed: RandomState::new() };
+        let limiter_of = |quota| RateByAddress { quotas: RateLimiter::keyed(quota), seed: RandomState::new() };
+        let limiter = |rate: Rate| limiter_of(rate.quota());
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
+            confirmations: limiter_of(Quota::per_hour(CONFIRMATIONS_PER_HOUR)),
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -133,6 +138,10 @@ impl Limits {
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
         self.starts.admit(self.client_address(request))
+    }
+
+    pub fn admit_confirmation(&self, request: &Request) -> Result<(), Problem> {
+        self.confirmations.admit(self.client_address(request))
     }
 
     /// The limit of joins for a new realtime connection.
@@ -267,6 +276,15 @@ mod tests {
         // Two addresses can share a quota by chance, but not all of these.
         assert!((2..9).any(|n| limits.admit_connect(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
         assert!(limits.admit_start(&from("192.0.2.1:1000")).is_ok());
+    }
+
+    #[test]
+    fn an_address_requests_a_limited_number_of_confirmation_links_per_hour() {
+        let limits = Limits::default();
+        let admitted = (0..30).filter(|_| limits.admit_confirmation(&from("192.0.2.1:1000")).is_ok()).count();
+        assert_eq!(admitted, CONFIRMATIONS_PER_HOUR.get() as usize);
+        // Two addresses can share a quota by chance, but not all of these.
+        assert!((2..9).any(|n| limits.admit_confirmation(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
     }
 
     #[test]

@@ -21,6 +21,7 @@ fn resources() -> impl OpenApi {
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
         (
             routes::customers::CustomersApi,
+            routes::customers::EmailConfirmationsApi,
             routes::balances::BalancesApi,
             routes::payment_intents::PaymentIntentsApi,
             routes::invoices::InvoicesApi,

@@ -25,6 +25,8 @@ pub struct Site {
     pub errors_url: Option<Url>,
     /// The share of client errors to report, from 0 to 1.
     pub errors_sample_rate: f64,
+    /// Whether emails are sent. Without a mail server they are files in the mail folder.
+    pub has_mail_server: bool,
 }
 
 impl Site {
@@ -98,6 +100,7 @@ mod tests {
             analytics_script: None,
             errors_url: None,
             errors_sample_rate: 0.0,
+            has_mail_server: false,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod customer;
 pub mod events;
 mod handlers;
 pub mod ledger;
+pub mod mail;
 pub mod operation;
 pub mod payment;
 pub mod pricing;

@@ -9,6 +9,7 @@ use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
+use crate::mail::MailAddresses;
 use crate::operation::ClockStates;
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
@@ -119,6 +120,7 @@ pub trait UnitOfWork: Send {
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
+    fn mail_addresses(&mut self) -> Box<dyn MailAddresses + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by
     /// conditional updates instead.

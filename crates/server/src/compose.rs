@@ -236,8 +236,15 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         None => Mailbox::folder(common.data.join("mail"), &common.mail_from),
     };
     let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
-    let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: tokens.clone() });
-    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails });
+    let folder = Mailbox::folder(common.data.join("mail"), &common.mail_from).map_err(|error| format!("mail: {error}"))?;
+    let mails = Arc::new(StoreMails { mailbox, folder, printer: printer.clone(), tokens: tokens.clone() });
+    let jobs = Arc::new(Jobs {
+        ctx: ctx.clone(),
+        realtime: Arc::clone(&realtime),
+        receipts: mails.clone(),
+        billing_emails: mails.clone(),
+        confirmations: mails,
+    });
     let files = FileStore::open(common.data.join("files")).await?;
     Ok(Parts {
         ctx,

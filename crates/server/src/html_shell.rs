@@ -84,6 +84,7 @@ mod tests {
             logo: "/logo.svg".to_owned(),
             demo: true,
             sandbox: true,
+            mail_server: false,
             languages: vec!["en".to_owned(), "zh".to_owned()],
             analytics: AnalyticsModel { script: None },
             errors: ErrorReportingModel { url: None, sample_rate: 0.0 },

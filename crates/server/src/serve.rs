@@ -170,6 +170,7 @@ fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
             analytics_script: args.analytics_url.clone(),
             errors_url: args.errors_url.clone(),
             errors_sample_rate: args.errors_sample_rate,
+            has_mail_server: args.common.smtp_url.is_some(),
         },
         did_auth_tokens: Arc::new(AppDidAuthTokens::new(parts.app_key.clone())),
         tokens: parts.tokens.clone(),

@@ -5,6 +5,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
+use souk_domain::mail::CONFIRMATION_INTERVAL;
 use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
@@ -263,11 +264,20 @@ enum Expired {
     ConnectSessions,
     IdempotencyKeys,
     UnsubmittedSessions,
+    UnconfirmedAddresses,
+    MailCounts,
 }
 
 /// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
-    for expired in [Expired::BrowserSessions, Expired::ConnectSessions, Expired::IdempotencyKeys, Expired::UnsubmittedSessions] {
+    for expired in [
+        Expired::BrowserSessions,
+        Expired::ConnectSessions,
+        Expired::IdempotencyKeys,
+        Expired::UnsubmittedSessions,
+        Expired::UnconfirmedAddresses,
+        Expired::MailCounts,
+    ] {
         for _ in 0..PRUNE_CHUNKS_MAX {
             if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
                 break;
@@ -291,6 +301,8 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
             let old = now.minus(Duration::from_secs(UNSUBMITTED_SESSION_DAYS * 24 * 3_600));
             unit.sessions().prune_unsubmitted(old, CHUNK).await?
         }
+        Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
+        Expired::MailCounts => unit.mail_addresses().prune_counts(now.minus(Duration::from_secs(2 * 3_600)), CHUNK).await?,
     };
     unit.commit().await?;
     Ok(removed)

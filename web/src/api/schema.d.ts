@@ -3601,6 +3601,153 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/me/email-confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the signed-in customer's address is confirmed. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["EmailConfirmation"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Send a link that confirms the signed-in customer's address. One per address and day. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["EmailConfirmation"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/email-confirmations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Confirm the address of a link. Anybody with the link can, once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ConfirmationLink"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ConfirmedEmail"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/customers/me/balance": {
         parameters: {
             query?: never;
@@ -7648,6 +7795,15 @@ export interface components {
             /** @description The machine whose clock is doubted. */
             host?: string;
         };
+        /** ConfirmationLink */
+        ConfirmationLink: {
+            /** @description The token of the link. */
+            token: string;
+        };
+        /** ConfirmedEmail */
+        ConfirmedEmail: {
+            email: string;
+        };
         /**
          * ConnectOrder
          * @description The wallet action to open.
@@ -7940,6 +8096,16 @@ export interface components {
         DownsellChoice: {
             /** @description The price that the buyer chose, or the original price. */
             from: string;
+        };
+        /**
+         * EmailConfirmation
+         * @description Whether the customer's address gets the emails of test mode.
+         */
+        EmailConfirmation: {
+            email: string;
+            confirmed: boolean;
+            /** @description Whether a link was requested within the last 24 hours. An address gets one in this time. */
+            requested: boolean;
         };
         /** Entitlement */
         Entitlement: {
@@ -9231,6 +9397,11 @@ export interface components {
             demo: boolean;
             /** @description Whether test mode's sandbox is on. While it is off, test payments are neither made nor lost. */
             sandbox: boolean;
+            /**
+             * @description Whether emails are sent. Without a mail server they are files in the store's mail folder. Test mode sends emails to confirmed
+             *     addresses only.
+             */
+            mail_server: boolean;
             languages: string[];
             analytics: components["schemas"]["Analytics"];
             errors: components["schemas"]["ErrorReporting"];

@@ -28,6 +28,10 @@ export interface Page<T> {
   list: T[];
 }
 
+/** Whether the customer's address gets the emails of test mode. */
+export type EmailConfirmation = Schemas['EmailConfirmation'];
+export type ConfirmedEmail = Schemas['ConfirmedEmail'];
+
 export interface StoreInfo {
   name: string;
   description: Text;
@@ -37,6 +41,8 @@ export interface StoreInfo {
   demo: boolean;
   /** Whether test mode's sandbox is on. */
   sandbox: boolean;
+  /** Whether emails are sent; else they are files in the mail folder. */
+  mail_server: boolean;
   languages: string[];
   analytics: { script: string | null };
   errors: { url: string | null; sample_rate: number };

@@ -1,5 +1,6 @@
 //! The emails that the store sends.
 
+mod confirmation;
 mod credit_templates;
 mod email_layout;
 mod email_service;

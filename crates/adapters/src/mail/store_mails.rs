@@ -1,5 +1,6 @@
 //! Renders the emails of the domain and hands them to the mail server.
 
+use super::confirmation::confirmation_email;
 use super::email_service::EmailService;
 use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptDeposit, ReceiptSubscription};
 use super::strings::money;
@@ -11,11 +12,14 @@ use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
     MailingError, PrintError, ReceiptMailer, ReceiptOrder,
 };
+use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
 pub struct StoreMails {
     pub mailbox: Mailbox,
+    /// Keeps the emails that are not sent.
+    pub folder: Mailbox,
     pub printer: PdfPrinter,
     /// Signs links so that they open their page without a sign-in.
     pub tokens: SignedLinks,
@@ -23,21 +27,31 @@ pub struct StoreMails {
 
 #[async_trait]
 impl ReceiptMailer for StoreMails {
-    async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError> {
+    async fn send(&self, order: &ReceiptOrder, delivery: Delivery) -> Result<(), MailingError> {
         let (printer, invoice, language) = (self.printer.clone(), order.invoice.clone(), order.language);
         let pdf = draw(move || printer.print(&invoice, language)).await?;
-        self.deliver(&receipt_mail(&self.receipt(order, pdf), order.language)).await
+        self.deliver(&receipt_mail(&self.receipt(order, pdf), order.language), delivery).await
     }
 }
 
 #[async_trait]
 impl BillingMailer for StoreMails {
-    async fn send(&self, email: &BillingEmail) -> Result<(), MailingError> {
+    async fn send(&self, email: &BillingEmail, delivery: Delivery) -> Result<(), MailingError> {
         let mut outgoing = self.service().render(email);
         if let BillingEmailContent::Credited(note) = &email.content {
             outgoing.attachments.push(self.attached(note, email.recipient.language).await?);
         }
-        self.deliver(&outgoing).await
+        self.deliver(&outgoing, delivery).await
+    }
+}
+
+#[async_trait]
+impl ConfirmationMailer for StoreMails {
+    async fn send_link(&self, email: &ConfirmationEmail) -> Result<(), MailingError> {
+        let token = self.tokens.confirmation_token(&email.request, email.requested_at.plus(CONFIRMATION_INTERVAL));
+        let url = self.service().address(&format!("/confirm-email?token={token}"));
+        let outgoing = confirmation_email(email, &self.printer.seller.name, &self.service().address("/"), &url);
+        self.deliver(&outgoing, Delivery::Server).await
     }
 }
 
@@ -60,8 +74,12 @@ impl StoreMails {
         Ok(Attached { file_name, media_type: "application/pdf".to_owned(), bytes })
     }
 
-    async fn deliver(&self, mail: &Outgoing) -> Result<(), MailingError> {
-        self.mailbox.deliver(mail).await.map_err(|error| match error {
+    async fn deliver(&self, mail: &Outgoing, delivery: Delivery) -> Result<(), MailingError> {
+        let mailbox = match delivery {
+            Delivery::Server => &self.mailbox,
+            Delivery::Folder => &self.folder,
+        };
+        mailbox.deliver(mail).await.map_err(|error| match error {
             MailError::Unavailable(reason) => MailingError::Unavailable(reason),
             MailError::Settings(reason) | MailError::Rejected(reason) => MailingError::Rejected(reason),
         })

@@ -27,6 +27,7 @@ mod invoices;
 mod journal;
 mod json;
 mod listing;
+mod mail_addresses;
 mod mandates;
 mod methods;
 mod migrate;
@@ -74,6 +75,7 @@ pub use intents::SqlIntents;
 pub use invoice_payments::SqlInvoicePayments;
 pub use invoices::SqlInvoices;
 pub use journal::SqlJournal;
+pub use mail_addresses::SqlMailAddresses;
 pub use mandates::SqlMandates;
 pub use methods::SqlMethods;
 #[cfg(feature = "testing")]

@@ -4,9 +4,9 @@ use super::idempotency_keys::Fence;
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
     SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
-    SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
-    SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords,
-    SqlUsers,
+    SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates, SqlMethods, SqlOutbox,
+    SqlPaymentLinks, SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials,
+    SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
@@ -18,6 +18,7 @@ use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
+use souk_domain::mail::MailAddresses;
 use souk_domain::operation::ClockStates;
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
@@ -111,6 +112,7 @@ impl UnitOfWork for SqlUnitOfWork {
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
         clock_states: ClockStates as SqlClockStates;
+        mail_addresses: MailAddresses as SqlMailAddresses;
         outbox: Outbox as SqlOutbox;
     }
 

@@ -22,6 +22,7 @@ mod invoice_payments;
 mod invoices;
 mod journal;
 mod ledger;
+mod mail_addresses;
 mod methods;
 mod parity;
 mod payment_links;

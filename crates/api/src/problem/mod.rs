@@ -14,6 +14,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
+use souk_domain::mail::ConfirmationError;
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
@@ -409,6 +410,19 @@ impl From<OwnerError> for Problem {
             OwnerError::LinkUsed => Self::forbidden_for(&error.to_string()).code("OWNER_LINK_USED"),
             OwnerError::OwnerExists => Self::forbidden_for(&error.to_string()).code("OWNER_EXISTS"),
             OwnerError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConfirmationError> for Problem {
+    fn from(error: ConfirmationError) -> Self {
+        match error {
+            ConfirmationError::NoAddress => rejected(&error, "NO_EMAIL_ADDRESS"),
+            ConfirmationError::Confirmed => conflict(&error, "EMAIL_CONFIRMED"),
+            ConfirmationError::SentAlready => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATION_SENT_ALREADY"),
+            ConfirmationError::TooMany => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATIONS_EXHAUSTED"),
+            ConfirmationError::LinkInvalid => Self::forbidden_for(&error.to_string()).code("CONFIRMATION_LINK_INVALID"),
+            ConfirmationError::Storage(error) => error.into(),
         }
     }
 }

@@ -52,6 +52,9 @@ use url::Url;
 
 /// How long wallets of these tests wait for a decision that does not come.
 const CONFIRMATION_WAIT: Duration = Duration::from_millis(100);
+/// The folders of emails that went to the mail server, and of those that did not.
+const SENT: &str = "sent";
+const UNSENT: &str = "mail";
 /// The public URL of the store.
 pub const PUBLIC_URL: &str = "https://souk.example/";
 
@@ -229,12 +232,20 @@ impl TestApp {
         unit.commit().await.expect("commits");
     }
 
-    /// The sent emails, oldest first by file name.
+    /// All emails, oldest first by file name: those of test mode are in the mail folder.
     pub fn mails(&self) -> Vec<String> {
-        let folder = self.folder.path().join("mail");
-        let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
+        self.mails_in(&[SENT, UNSENT])
+    }
+
+    /// The emails that went to the mail server.
+    pub fn sent_mails(&self) -> Vec<String> {
+        self.mails_in(&[SENT])
+    }
+
+    fn mails_in(&self, folders: &[&str]) -> Vec<String> {
+        let entries = folders.iter().filter_map(|name| std::fs::read_dir(self.folder.path().join(name)).ok()).flatten();
         let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).filter(|path| is_mail(path)).collect();
-        paths.sort();
+        paths.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
         paths.iter().map(|path| std::fs::read_to_string(path).expect("is text")).collect()
     }
 
@@ -299,10 +310,17 @@ fn start(ctx: &Context, database: &Database, files: FileStore, folder: &Path, ap
         public_url: public_url.to_owned(),
         fonts: InvoiceFonts::default(),
     };
-    let mailbox = Mailbox::folder(folder.join("mail"), "Souk <souk@souk.example>").expect("a mailbox");
+    let mailbox = |name| Mailbox::folder(folder.join(name), "Souk <souk@souk.example>").expect("a mailbox");
     let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
-    let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: page_tokens() });
-    let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails };
+    let (sent, unsent) = (mailbox(SENT), mailbox(UNSENT));
+    let mails = Arc::new(StoreMails { mailbox: sent, folder: unsent, printer: printer.clone(), tokens: page_tokens() });
+    let jobs = Jobs {
+        ctx: ctx.clone(),
+        realtime: Arc::clone(&realtime),
+        receipts: mails.clone(),
+        billing_emails: mails.clone(),
+        confirmations: mails,
+    };
     let work = Work {
         database: database.clone(),
         handler: Arc::new(jobs),
@@ -364,5 +382,6 @@ fn site(public_url: &str) -> Site {
         analytics_script: None,
         errors_url: None,
         errors_sample_rate: 0.0,
+        has_mail_server: false,
     }
 }

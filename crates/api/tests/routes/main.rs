@@ -19,6 +19,7 @@ mod connect_undecided;
 mod credit_notes;
 mod customers;
 mod disputes;
+mod email_confirmations;
 mod idempotency;
 mod invoices;
 mod mails;

@@ -32,23 +32,57 @@ impl SignedLinks {
     /// The `authToken` value for the page of an invoice or subscription.
     #[must_use]
     pub fn auth_token(&self, subject: &str, now: Timestamp) -> String {
-        let text = format!("{subject}.{}", now.plus(PAGE_TOKEN_LIFETIME).seconds());
-        format!("{text}.{}", self.0.sign(&text_to_sign(&text)))
+        self.token(Use::Page, subject, now.plus(PAGE_TOKEN_LIFETIME))
+    }
+
+    /// The token of the link that confirms an email address.
+    #[must_use]
+    pub fn confirmation_token(&self, request: &str, expires_at: Timestamp) -> String {
+        self.token(Use::Confirmation, request, expires_at)
+    }
+
+    /// The request that a token confirms; `None`: it is forged, changed or expired.
+    #[must_use]
+    pub fn confirmed_request<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
+        self.read(Use::Confirmation, token, now)
     }
 
     /// The id that a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
     pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
+        self.read(Use::Page, token, now)
+    }
+
+    fn token(&self, purpose: Use, subject: &str, expires_at: Timestamp) -> String {
+        let text = format!("{subject}.{}", expires_at.seconds());
+        format!("{text}.{}", self.0.sign(&purpose.text_to_sign(&text)))
+    }
+
+    fn read<'t>(&self, purpose: Use, token: &'t str, now: Timestamp) -> Option<&'t str> {
         let (text, mac) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
         let (subject, expires_at) = text.split_once('.')?;
         let expires_at = Timestamp::from_seconds(expires_at.parse().ok()?);
-        (self.0.is_valid(&text_to_sign(text), mac) && now < expires_at).then_some(subject)
+        (self.0.is_valid(&purpose.text_to_sign(text), mac) && now < expires_at).then_some(subject)
     }
 }
 
-/// Separates this use of the key from others, so that their MACs are not valid tokens.
-fn text_to_sign(text: &str) -> String {
-    format!("page:{text}")
+/// What a token is for.
+#[derive(Clone, Copy)]
+enum Use {
+    /// Viewing one invoice or subscription, and paying for it.
+    Page,
+    /// Confirming an email address.
+    Confirmation,
+}
+
+impl Use {
+    /// Separates the uses of the key, so that a token of one is not valid for another.
+    fn text_to_sign(self, text: &str) -> String {
+        match self {
+            Self::Page => format!("page:{text}"),
+            Self::Confirmation => format!("confirmation:{text}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +112,15 @@ mod tests {
         assert_eq!(tokens.subject(&token, at(5)), Some("in_1"));
         assert_eq!(tokens.subject(&token, at(4 + lifetime)), Some("in_1"));
         assert_eq!(tokens.subject(&token, at(5 + lifetime)), None);
+    }
+
+    #[test]
+    fn a_token_of_one_use_is_not_valid_for_the_other() {
+        let tokens = SignedLinks::new(Arc::new(ReversingSigner));
+        let confirmation = tokens.confirmation_token("r1", at(9));
+        assert_eq!((tokens.confirmed_request(&confirmation, at(8)), tokens.subject(&confirmation, at(8))), (Some("r1"), None));
+        assert_eq!(tokens.confirmed_request(&confirmation, at(9)), None, "it has expired");
+        assert_eq!(tokens.confirmed_request(&tokens.auth_token("in_1", at(8)), at(8)), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     SubscriptionStatus, expand_credit_note, reminders::trial_reminder_at, store_emails, time_of,
 };
 use crate::context::Context;
+use crate::mail::Delivery;
 use crate::payment::RefundStatus;
 use crate::pricing::CatalogueItem;
 use crate::shared::{Amount, CreditNoteId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
@@ -15,7 +16,7 @@ use async_trait::async_trait;
 /// Sends billing emails. Sending one twice sends a message with the same id, so that mail servers can drop the duplicate.
 #[async_trait]
 pub trait BillingMailer: Send + Sync {
-    async fn send(&self, email: &BillingEmail) -> Result<(), MailingError>;
+    async fn send(&self, email: &BillingEmail, delivery: Delivery) -> Result<(), MailingError>;
 }
 
 /// Composes the email of a notification. `None`: its subject is gone, the notification no longer applies, or the recipient has no email

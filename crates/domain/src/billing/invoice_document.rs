@@ -2,6 +2,7 @@
 
 use super::{CreditNote, CreditNoteFilter, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Subscription};
 use crate::customer::Customer;
+use crate::mail::Delivery;
 use crate::payment::{Currency, Intent, Method};
 use crate::shared::{Amount, InvoiceId, Language, MAX_PAGE_SIZE, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -98,5 +99,5 @@ pub enum MailingError {
 /// Sends receipts. Sending one twice sends a message with the same id, so that mail servers can drop the duplicate.
 #[async_trait]
 pub trait ReceiptMailer: Send + Sync {
-    async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError>;
+    async fn send(&self, order: &ReceiptOrder, delivery: Delivery) -> Result<(), MailingError>;
 }

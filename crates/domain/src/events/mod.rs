@@ -23,6 +23,8 @@ pub enum Topic {
     AdvanceClock,
     /// Send a billing email. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
+    /// Email the link that confirms an address. Payload: `request`, `language`.
+    ConfirmationMail,
     /// Pay unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
     ApplyBalance,
     /// End the subscription whose current period a credit note has refunded. Payload: `note`.
@@ -38,12 +40,13 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
         Self::AdvanceClock,
         Self::BillingMail,
+        Self::ConfirmationMail,
         Self::ApplyBalance,
         Self::EndRefunded,
         Self::CheckCard,
@@ -60,6 +63,7 @@ impl Topic {
             Self::Charge => "charge",
             Self::AdvanceClock => "advance_clock",
             Self::BillingMail => "billing_mail",
+            Self::ConfirmationMail => "confirmation_mail",
             Self::ApplyBalance => "apply_balance",
             Self::EndRefunded => "end_refunded",
             Self::CheckCard => "check_card",

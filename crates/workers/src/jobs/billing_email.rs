@@ -1,6 +1,7 @@
 //! Sends the email of a `Notification`. The payload is that of the notification.
 
 use super::Jobs;
+use super::delivery::delivery;
 use souk_domain::billing::{MailingError, Notification, compose_billing_email, is_reminder_paused};
 use souk_domain::events::{Job, JobError};
 use souk_domain::payment::SANDBOX_PAUSE;
@@ -13,10 +14,9 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     }
     let email = compose_billing_email(&jobs.ctx, unit.as_mut(), &notification).await?;
     drop(unit);
-    match email {
-        Some(email) => jobs.billing_emails.send(&email).await.map_err(job_error),
-        None => Ok(()),
-    }
+    let Some(email) = email else { return Ok(()) };
+    let delivery = delivery(jobs, email.customer.mode, &email.recipient.email).await?;
+    jobs.billing_emails.send(&email, delivery).await.map_err(job_error)
 }
 
 /// Retries while the mail server is unavailable; a rejected email fails the job.

@@ -6,7 +6,9 @@ mod billing_email;
 mod charge;
 mod check_card;
 mod conclude_connect;
+mod confirmation_mail;
 mod connect_update;
+mod delivery;
 mod end_refunded;
 mod publish;
 mod receipt;
@@ -16,6 +18,7 @@ use async_trait::async_trait;
 use souk_domain::billing::{BillingMailer, ReceiptMailer};
 use souk_domain::context::Context;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
+use souk_domain::mail::ConfirmationMailer;
 use std::sync::Arc;
 
 /// The dependencies of all jobs.
@@ -24,6 +27,7 @@ pub struct Jobs {
     pub realtime: Arc<dyn Realtime>,
     pub receipts: Arc<dyn ReceiptMailer>,
     pub billing_emails: Arc<dyn BillingMailer>,
+    pub confirmations: Arc<dyn ConfirmationMailer>,
 }
 
 #[async_trait]
@@ -34,6 +38,7 @@ impl Handler for Jobs {
             Topic::ReceiptMail => receipt::run(self, &job).await,
             Topic::Charge => charge::run(self, &job).await,
             Topic::BillingMail => billing_email::run(self, &job).await,
+            Topic::ConfirmationMail => confirmation_mail::run(self, &job).await,
             Topic::AdvanceClock => advance::run(self, &job).await,
             Topic::ApplyBalance => apply_balance::run(self, &job).await,
             Topic::EndRefunded => end_refunded::run(self, &job).await,

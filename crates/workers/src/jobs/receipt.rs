@@ -2,6 +2,7 @@
 
 use super::Jobs;
 use super::billing_email::job_error;
+use super::delivery::delivery;
 use souk_domain::billing::{BillingReason, DownloadLink, InvoiceStatus, ReceiptOrder, deposit_at_start, expand_invoice};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::InvoiceId;
@@ -34,5 +35,6 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let language = invoice.customer.language;
     let download = |app: &App| DownloadLink { title: app.title.in_language(language).to_owned(), path: format!("/apps/{}", app.did) };
     let order = ReceiptOrder { downloads: apps.iter().map(download).collect(), deposit, language, invoice, links_from: jobs.ctx.now() };
-    jobs.receipts.send(&order).await.map_err(job_error)
+    let delivery = delivery(jobs, order.invoice.invoice.mode, &order.invoice.invoice.bill_to.email).await?;
+    jobs.receipts.send(&order, delivery).await.map_err(job_error)
 }

@@ -11,6 +11,7 @@ use souk_domain::context::Context;
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
+use souk_domain::mail::MailAddresses;
 use souk_domain::operation::ClockStates;
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
@@ -129,6 +130,7 @@ impl UnitOfWork for CrashingUnit {
         entitlements: Entitlements;
         idempotency: IdempotencyKeys;
         clock_states: ClockStates;
+        mail_addresses: MailAddresses;
         outbox: Outbox;
     }
 

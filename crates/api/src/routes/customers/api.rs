@@ -135,6 +135,11 @@ async fn me(app: &App, caller: &Caller, mode: Mode) -> Result<Json<CustomerModel
     Ok(Json(customer.as_ref().map_or_else(|| of_user(&caller.user, mode), CustomerModel::from)))
 }
 
+/// The address that the customer's emails go to.
+pub(super) async fn email_of(app: &App, caller: &Caller, mode: Mode) -> Result<String, Problem> {
+    Ok(me(app, caller, mode).await?.0.email)
+}
+
 fn of_user(user: &User, mode: Mode) -> CustomerModel {
     CustomerModel {
         id: None,

@@ -1,10 +1,12 @@
 //! The signed-in customer, and the customers of the store.
 
 mod api;
+mod email_confirmation;
 mod owner;
 mod reference;
 
 pub use api::CustomersApi;
+pub use email_confirmation::EmailConfirmationsApi;
 pub use owner::{ListOwner, list_owner, readable_customer};
 pub use reference::{CustomerReference, ListCustomers};
 

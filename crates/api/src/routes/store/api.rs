@@ -39,6 +39,9 @@ pub struct StoreModel {
     pub demo: bool,
     /// Whether test mode's sandbox is on. While it is off, test payments are neither made nor lost.
     pub sandbox: bool,
+    /// Whether emails are sent. Without a mail server they are files in the store's mail folder. Test mode sends emails to confirmed
+    /// addresses only.
+    pub mail_server: bool,
     pub languages: Vec<String>,
     pub analytics: AnalyticsModel,
     pub errors: ErrorReportingModel,
@@ -62,6 +65,7 @@ impl StoreModel {
             logo: "/logo.svg".to_owned(),
             demo: site.demo,
             sandbox: app.ctx.networks.sandbox() == Sandbox::On,
+            mail_server: site.has_mail_server,
             languages: vec!["en".to_owned(), "zh".to_owned()],
             analytics: AnalyticsModel { script: site.analytics_script.as_ref().map(ToString::to_string) },
             errors: ErrorReportingModel { url: site.errors_url.as_ref().map(ToString::to_string), sample_rate: site.errors_sample_rate },

@@ -83,6 +83,7 @@ impl TestApp {
                 analytics_script: None,
                 errors_url: None,
                 errors_sample_rate: 0.0,
+                has_mail_server: false,
             },
             did_auth_tokens: Arc::new(AppDidAuthTokens::new(AppKey::from_seed(&[1; 32]))),
             tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),

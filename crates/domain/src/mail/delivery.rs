@@ -1,0 +1,50 @@
+//! Where an email goes, and when.
+
+use super::MailAddress;
+use crate::context::Context;
+use crate::shared::{Mode, StorageError, Timestamp};
+use std::time::Duration;
+
+/// How many emails an address gets within an hour of UTC. The others wait for the next hour: a receipt is late rather than lost.
+pub const MAILS_PER_HOUR: u32 = 12;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// The mail server. Without one, emails are files in the mail folder.
+    Server,
+    /// The mail folder.
+    Folder,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dispatch {
+    Now(Delivery),
+    /// The address has had [`MAILS_PER_HOUR`].
+    Later(Timestamp),
+}
+
+/// Decides about an email that is about to be sent, and counts it. Each attempt to send it counts.
+pub async fn dispatch(ctx: &Context, mode: Mode, address: &str) -> Result<Dispatch, StorageError> {
+    // The mailer rejects an email without an address.
+    let Some(address) = MailAddress::of(address) else { return Ok(Dispatch::Now(Delivery::Folder)) };
+    if !mode.is_live() {
+        let known = ctx.store.read().await?.mail_addresses().find(&address).await?;
+        if known.is_none_or(|known| known.confirmed_at.is_none()) {
+            return Ok(Dispatch::Now(Delivery::Folder));
+        }
+    }
+    let hour = hour_of(ctx.now());
+    let mut unit = ctx.store.begin().await?;
+    if !unit.mail_addresses().count(&address, hour, MAILS_PER_HOUR).await? {
+        return Ok(Dispatch::Later(hour.plus(HOUR)));
+    }
+    unit.commit().await?;
+    Ok(Dispatch::Now(Delivery::Server))
+}
+
+/// The start of the hour of UTC.
+fn hour_of(now: Timestamp) -> Timestamp {
+    let length = HOUR.as_secs() as i64;
+    Timestamp::from_seconds(now.seconds().div_euclid(length) * length)
+}

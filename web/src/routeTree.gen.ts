@@ -12,6 +12,7 @@ import { Route as rootRouteImport } from './routes/__root'
 import { Route as IndexRouteImport } from './routes/index'
 import { Route as AuthRouteImport } from './routes/_auth'
 import { Route as ClaimOwnerRouteImport } from './routes/claim-owner'
+import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
 import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
@@ -44,6 +45,11 @@ const AuthRoute = AuthRouteImport.update({
 const ClaimOwnerRoute = ClaimOwnerRouteImport.update({
   id: '/claim-owner',
   path: '/claim-owner',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ConfirmEmailRoute = ConfirmEmailRouteImport.update({
+  id: '/confirm-email',
+  path: '/confirm-email',
   getParentRoute: () => rootRouteImport,
 } as any)
 const ProfileRoute = ProfileRouteImport.update({
@@ -151,6 +157,7 @@ const AuthCustomerSubscriptionIdRoute =
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
+  '/confirm-email': typeof ConfirmEmailRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -174,6 +181,7 @@ export interface FileRoutesByFullPath {
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
+  '/confirm-email': typeof ConfirmEmailRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -199,6 +207,7 @@ export interface FileRoutesById {
   '/': typeof IndexRoute
   '/_auth': typeof AuthRouteWithChildren
   '/claim-owner': typeof ClaimOwnerRoute
+  '/confirm-email': typeof ConfirmEmailRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
@@ -224,6 +233,7 @@ export interface FileRouteTypes {
   fullPaths:
     | '/'
     | '/claim-owner'
+    | '/confirm-email'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -247,6 +257,7 @@ export interface FileRouteTypes {
   to:
     | '/'
     | '/claim-owner'
+    | '/confirm-email'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -271,6 +282,7 @@ export interface FileRouteTypes {
     | '/'
     | '/_auth'
     | '/claim-owner'
+    | '/confirm-email'
     | '/profile'
     | '/search'
     | '/app/$did'
@@ -296,6 +308,7 @@ export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
   AuthRoute: typeof AuthRouteWithChildren
   ClaimOwnerRoute: typeof ClaimOwnerRoute
+  ConfirmEmailRoute: typeof ConfirmEmailRoute
   ProfileRoute: typeof ProfileRoute
   SearchRoute: typeof SearchRoute
   AppDidRoute: typeof AppDidRoute
@@ -324,6 +337,13 @@ declare module '@tanstack/react-router' {
       path: '/claim-owner'
       fullPath: '/claim-owner'
       preLoaderRoute: typeof ClaimOwnerRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/confirm-email': {
+      id: '/confirm-email'
+      path: '/confirm-email'
+      fullPath: '/confirm-email'
+      preLoaderRoute: typeof ConfirmEmailRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/profile': {
@@ -502,6 +522,7 @@ const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   AuthRoute: AuthRouteWithChildren,
   ClaimOwnerRoute: ClaimOwnerRoute,
+  ConfirmEmailRoute: ConfirmEmailRoute,
   ProfileRoute: ProfileRoute,
   SearchRoute: SearchRoute,
   AppDidRoute: AppDidRoute,

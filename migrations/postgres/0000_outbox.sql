@@ -47,11 +47,11 @@ CREATE TABLE mail_addresses (
 
 CREATE INDEX mail_addresses_unconfirmed ON mail_addresses (requested_at) WHERE confirmed_at IS NULL;
 
--- Emails per address: those of the last hour (UTC) with one.
-CREATE TABLE mail_counts (
-    address TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+-- Counts per subject: those of the last hour (UTC) with one. They limit emails per address, and card forms.
+CREATE TABLE hourly_counts (
+    subject TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     hour    TIMESTAMPTZ      NOT NULL,
-    mails   BIGINT           NOT NULL
+    number  BIGINT           NOT NULL
 );
 
-CREATE INDEX mail_counts_hour ON mail_counts (hour);
+CREATE INDEX hourly_counts_hour ON hourly_counts (hour);

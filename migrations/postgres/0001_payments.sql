@@ -65,10 +65,12 @@ CREATE TABLE connect_sessions (
     error_code      TEXT        NOT NULL,
     error_params    JSONB       NOT NULL, -- {"name": "value", ...}
     browser_session BYTEA, -- the hash of the login that it was used for
+    visitor         TEXT        NOT NULL, -- the pseudonym of the network that began it
     created_at      TIMESTAMPTZ NOT NULL,
     updated_at      TIMESTAMPTZ NOT NULL,
     expires_at      TIMESTAMPTZ NOT NULL
 );
+CREATE INDEX connect_sessions_of_visitor ON connect_sessions (visitor, created_at, token);
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
 -- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
@@ -167,6 +169,7 @@ CREATE TABLE checkout_sessions (
     success_url         TEXT,
     cancel_url          TEXT,
     browser             TEXT, -- a hash of the visitor cookie of the browser that started or last submitted it
+    visitor             TEXT             NOT NULL, -- the pseudonym of the network that started it from a link
     payer               TEXT,
     customer_id         TEXT             REFERENCES customers (id),
     contact             JSONB,
@@ -190,6 +193,12 @@ CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE s
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
     WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
+
+CREATE INDEX checkout_sessions_of_visitor ON checkout_sessions (visitor, created_at, id)
+    WHERE link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
+-- Submitted orders that wait for their payment, and reserve stock.
+CREATE INDEX checkout_sessions_waiting ON checkout_sessions (updated_at, id) WHERE status = 'open' AND method_id IS NOT NULL;
+CREATE INDEX checkout_sessions_waiting_of_payer ON checkout_sessions (payer) WHERE status = 'open' AND method_id IS NOT NULL;
 
 -- The last start of a link by each visitor.
 CREATE TABLE session_starts (
@@ -229,6 +238,14 @@ CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
+
+-- The customers at the providers of card methods: one for each customer and method.
+CREATE TABLE provider_customers (
+    customer_id TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
+    method_id   TEXT COLLATE "C" NOT NULL REFERENCES payment_methods (id),
+    provider_id TEXT             NOT NULL,
+    PRIMARY KEY (customer_id, method_id)
+);
 
 -- Attempts to move money; committed before anything is sent.
 CREATE TABLE attempts (

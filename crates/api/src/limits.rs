@@ -1,10 +1,12 @@
 //! Rate limits by IP address for anonymous requests that write a row or hold a connection before the caller is known.
 
 use crate::problem::Problem;
-use governor::clock::Clock as _;
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::clock::{Clock as _, DefaultClock};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use poem::http::StatusCode;
 use poem::{Addr, Request};
+use souk_domain::access::SignedLinks;
+use souk_domain::operation::VisitorNetwork;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -16,6 +18,12 @@ use std::time::Duration;
 const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: Rate = Rate { per_second: 200, burst: 2_000 };
+/// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
+const FAUCET_PER_HOUR: NonZeroU32 = NonZeroU32::new(600).unwrap();
+const FAUCET_PER_HOUR_TOTAL: NonZeroU32 = NonZeroU32::new(6_000).unwrap();
+/// Page views that are logged: of one address, and of all together.
+const PAGE_VIEWS: Rate = Rate { per_second: 5, burst: 200 };
+const PAGE_VIEWS_TOTAL: Rate = Rate { per_second: 200, burst: 2_000 };
 /// Links that confirm email addresses, which one address may request in an hour.
 const CONFIRMATIONS_PER_HOUR: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
@@ -49,6 +57,10 @@ pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
     confirmations: RateByAddress,
+    faucet: RateByAddress,
+    faucet_total: DefaultDirectRateLimiter,
+    page_views: RateByAddress,
+    page_views_total: DefaultDirectRateLimiter,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
@@ -91,6 +103,10 @@ impl Limits {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
             confirmations: limiter_of(Quota::per_hour(CONFIRMATIONS_PER_HOUR)),
+            faucet: limiter_of(Quota::per_hour(FAUCET_PER_HOUR)),
+            faucet_total: RateLimiter::direct(Quota::per_hour(FAUCET_PER_HOUR_TOTAL)),
+            page_views: limiter(PAGE_VIEWS),
+            page_views_total: RateLimiter::direct(PAGE_VIEWS_TOTAL.quota()),
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -138,6 +154,29 @@ impl Limits {
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
         self.starts.admit(self.client_address(request))
+    }
+
+    /// The pseudonym of the visitor's network; empty for requests without a connection.
+    pub fn visitor_network(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
+        self.client_address(request).map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
+    }
+
+    /// Counts a request for test tokens.
+    ///
+    /// # Errors
+    /// 429 if the address, or all addresses together, have reached the limit of an hour.
+    pub fn admit_faucet(&self, request: &Request) -> Result<(), Problem> {
+        self.faucet.admit(self.client_address(request))?;
+        admit_total(&self.faucet_total)
+    }
+
+    /// Counts a page view, each of which writes a line of the log.
+    ///
+    /// # Errors
+    /// 429 if the address, or all addresses together, have reached the limit.
+    pub fn admit_page_view(&self, request: &Request) -> Result<(), Problem> {
+        self.page_views.admit(self.client_address(request))?;
+        admit_total(&self.page_views_total)
     }
 
     pub fn admit_confirmation(&self, request: &Request) -> Result<(), Problem> {
@@ -242,12 +281,18 @@ impl RateByAddress {
     fn admit(&self, address: Option<IpAddr>) -> Result<(), Problem> {
         let Some(address) = address else { return Ok(()) };
         let [low, high, ..] = self.seed.hash_one(address).to_le_bytes();
-        self.quotas.check_key(&u16::from_le_bytes([low, high])).map_err(|not_until| {
-            let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
-            let message = format!("Too many requests, please try again in {wait} s");
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
-        })
+        self.quotas.check_key(&u16::from_le_bytes([low, high])).map_err(|not_until| too_many(&not_until))
     }
+}
+
+fn admit_total(quota: &DefaultDirectRateLimiter) -> Result<(), Problem> {
+    quota.check().map_err(|not_until| too_many(&not_until))
+}
+
+fn too_many(not_until: &NotUntil<<DefaultClock as governor::clock::Clock>::Instant>) -> Problem {
+    let wait = not_until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
+    let message = format!("Too many requests, please try again in {wait} s");
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
 }
 
 #[cfg(test)]
@@ -285,6 +330,31 @@ mod tests {
         assert_eq!(admitted, CONFIRMATIONS_PER_HOUR.get() as usize);
         // Two addresses can share a quota by chance, but not all of these.
         assert!((2..9).any(|n| limits.admit_confirmation(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
+    }
+
+    #[test]
+    fn test_tokens_and_page_views_are_limited_for_each_address_and_for_all_together() {
+        let limits = Limits::default();
+        let admitted = |of: &str, count: u32, admit: &dyn Fn(&Request) -> bool| (0..count).filter(|_| admit(&from(of))).count();
+        let faucet = |request: &Request| limits.admit_faucet(request).is_ok();
+        assert_eq!(admitted("192.0.2.1:1000", 1_000, &faucet), FAUCET_PER_HOUR.get() as usize);
+        let all: usize = (0..200).map(|n| admitted(&format!("198.51.100.{n}:1"), 100, &faucet)).sum();
+        assert!(all <= (FAUCET_PER_HOUR_TOTAL.get() - FAUCET_PER_HOUR.get()) as usize + 10, "{all}");
+        let view = |request: &Request| limits.admit_page_view(request).is_ok();
+        assert!((200..260).contains(&admitted("192.0.2.1:1000", 1_000, &view)));
+        let all: usize = (0..200).map(|n| admitted(&format!("198.51.100.{n}:1"), 150, &view)).sum();
+        assert!(all < 4_000, "{all} of 30,000 views of all addresses");
+    }
+
+    #[test]
+    fn the_network_of_a_visitor_is_named_by_a_pseudonym() {
+        let limits = Limits::default();
+        let links = SignedLinks::new(Arc::new(souk_adapters::identity::HmacSigner::new(&[7; 32])));
+        let name = |address: &str| limits.visitor_network(&from(address), &links).0;
+        assert_eq!(name("[2001:db8::1]:1"), name("[2001:db8::2]:1"), "one network of IPv6");
+        assert_ne!(name("192.0.2.1:1"), name("192.0.2.2:1"));
+        assert!(!name("192.0.2.1:1").contains("192"));
+        assert_eq!(limits.visitor_network(&Request::default(), &links), VisitorNetwork::default());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
-use crate::operation::ClockTrust;
+use crate::operation::{ClockTrust, VisitorLimits};
 use crate::payment::{
     Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox, SandboxOff,
     SandboxTime, Trigger, WalletRail,
@@ -151,6 +151,8 @@ pub struct Context {
     /// The handlers for outcomes of attempts: see [`crate::purpose_handlers`].
     pub handlers: Arc<PurposeHandlers>,
     pub policy: BillingPolicy,
+    /// How much strangers can make the store keep.
+    pub limits: VisitorLimits,
     /// Whether conclusions may be drawn from the time that has passed.
     pub trust: Arc<dyn ClockTrust>,
 }

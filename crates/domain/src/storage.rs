@@ -10,7 +10,7 @@ use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
 use crate::mail::MailAddresses;
-use crate::operation::ClockStates;
+use crate::operation::{ClockStates, HourlyCounts, StoredByVisitors};
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
@@ -23,9 +23,6 @@ pub const MANAGEMENT: &str = "management";
 
 /// How many hours the response to a write is stored for its `Idempotency-Key`.
 pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
-
-/// How many days a session is kept that a visitor started and never submitted.
-pub const UNSUBMITTED_SESSION_DAYS: u64 = 30;
 
 /// A write with an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +118,8 @@ pub trait UnitOfWork: Send {
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn mail_addresses(&mut self) -> Box<dyn MailAddresses + '_>;
+    fn hourly_counts(&mut self) -> Box<dyn HourlyCounts + '_>;
+    fn stored_by_visitors(&mut self) -> Box<dyn StoredByVisitors + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by
     /// conditional updates instead.

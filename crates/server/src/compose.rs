@@ -81,6 +81,7 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
         networks: Networks::default(),
         handlers: souk_domain::purpose_handlers(),
         policy: common.policy(),
+        limits: common.limits(),
         trust: Arc::new(TrustedClock),
     }
 }
@@ -198,6 +199,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         networks,
         handlers: souk_domain::purpose_handlers(),
         policy: if pace.is_simulated { BillingPolicy { bounds: None, ..common.policy() } } else { common.policy() },
+        limits: common.limits(),
         trust: match &watch {
             Some(watch) => Arc::clone(watch) as Arc<dyn ClockTrust>,
             None => Arc::new(TrustedClock),

@@ -17,6 +17,7 @@ use parse::{
 use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
+use souk_domain::operation::{UNSUBMITTED_SESSION_DAYS, VisitorLimits};
 use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
@@ -321,6 +322,9 @@ pub struct Common {
     /// Days after which an unpaid subscription is canceled, unless the subscription has its own setting.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
+    /// Days that a session is kept which a visitor started and never submitted.
+    #[arg(long, env = "SOUK_UNSUBMITTED_SESSION_DAYS", value_name = "DAYS", default_value_t = UNSUBMITTED_SESSION_DAYS, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    pub unsubmitted_session_days: u32,
     /// Units of usage that a wallet's authorization covers per charge, if the metered price has no billing threshold.
     #[arg(long, env = "SOUK_USAGE_LIMIT", value_name = "UNITS", default_value_t = USAGE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
     pub usage_limit: u64,
@@ -353,6 +357,10 @@ impl Common {
     }
 
     #[must_use]
+    pub fn limits(&self) -> VisitorLimits {
+        VisitorLimits { unsubmitted_session_days: self.unsubmitted_session_days, ..VisitorLimits::default() }
+    }
+
     pub fn policy(&self) -> BillingPolicy {
         BillingPolicy {
             retry_days: self.retry_days.0.clone(),
@@ -409,6 +417,7 @@ mod tests {
             ("--retry-days", "1,3,3", "ascending numbers of days"),
             ("--retry-days", "0,3", "ascending numbers of days"),
             ("--days-until-cancel", "0", "from 1 to 365"),
+            ("--unsubmitted-session-days", "0", "not in 1..=3650"),
         ] {
             let message = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
             assert!(message.contains(expected), "{option}: {message}");
@@ -428,6 +437,16 @@ mod tests {
         let overdraft = parsed(&["--overdraft-grace-days", "1", "--overdraft-fee", "250"]);
         assert_eq!((overdraft.overdraft_grace.as_secs(), overdraft.overdraft_fee_points), (86_400, 250));
         assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
+    }
+
+    #[test]
+    fn the_days_of_unsubmitted_sessions_follow_their_option() {
+        let days = |options: &[&str]| {
+            let cli = Cli::try_parse_from([&["souk", "work"], options].concat()).expect("parses");
+            let Command::Work(args) = cli.command else { panic!("another command") };
+            args.common.limits().unsubmitted_session_days
+        };
+        assert_eq!((days(&[]), days(&["--unsubmitted-session-days", "7"])), (UNSUBMITTED_SESSION_DAYS, 7));
     }
 
     #[test]

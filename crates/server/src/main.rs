@@ -8,6 +8,7 @@ mod connections;
 mod data_folder;
 mod demo;
 mod doctor;
+mod faucet_limit;
 mod histories;
 mod html_shell;
 mod keys;

@@ -3,6 +3,7 @@
 use crate::compose::{Failure, Parts, compose};
 use crate::config::{SandboxChoice, ServeArgs, WorkArgs};
 use crate::connections::{Capacity, Pace, Server};
+use crate::faucet_limit::FaucetLimit;
 use crate::html_shell::HtmlShell;
 use crate::metrics::{CountedRequests, MetricsEndpoint};
 use crate::{demo, pages, sandbox, sandbox_off};
@@ -61,6 +62,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     }
 
     let app = Arc::new(app(&args, &parts, &capacity));
+    let limits = Arc::clone(&app.limits);
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
         html_shell: HtmlShell::of(&StoreModel::of(&app)),
@@ -71,7 +73,8 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     };
     let (mut routes, processor) = match networks {
         Some(networks) => {
-            let routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards);
+            let ledger = FaucetLimit { inner: networks.ledger, limits: Arc::clone(&limits) };
+            let routes = Route::new().nest("/sandbox/arcblock", ledger).nest("/sandbox/stripe", networks.cards);
             (routes, Some(networks.processor))
         }
         None => (Route::new().nest("/sandbox", sandbox_off::SandboxOffEndpoint), None),

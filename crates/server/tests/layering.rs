@@ -59,7 +59,7 @@ fn the_domain_has_no_runtime_no_database_and_no_http() {
 const LAYERS: [&[&str]; 6] = [
     &["shared"],
     &["events", "ledger", "operation"],
-    &["access", "customer", "pricing", "store"],
+    &["access", "customer", "mail", "pricing", "store"],
     &["payment"],
     &["billing"],
     &["checkout"],

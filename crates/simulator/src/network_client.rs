@@ -133,7 +133,7 @@ impl NetworkClient {
     pub async fn save_card(&self, fixtures: &Fixtures) -> Result<MandateDetails, Failure> {
         let method = &self.payment_option(true).method;
         let rail = self.store.ctx.networks.card(MethodKind::Stripe).ok_or("there is no card rail")?;
-        let holder = CardHolder { customer: fixtures.customer.clone(), name: format!("History {}", fixtures.number), email: String::new() };
+        let holder = CardHolder::new(fixtures.customer.clone(), format!("History {}", fixtures.number), String::new());
         let attempt = AttemptId::new(self.store.ctx.now(), self.store.ctx.random.as_ref());
         let request = SetupRequest { attempt, holder };
         let mut last = None;

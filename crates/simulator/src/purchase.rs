@@ -9,6 +9,7 @@ use souk_domain::access::{self, Profile};
 use souk_domain::billing::TrialTerms;
 use souk_domain::checkout::{self, FormOptions, LineItem, NewSession, Submission, SubscriptionTerms, TransferError, WalletStep};
 use souk_domain::customer::{Address, ContactForm};
+use souk_domain::operation::VisitorNetwork;
 use souk_domain::payment::WalletSignature;
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Language, Mode, SessionId};
@@ -32,6 +33,7 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
     let payer = ctx.store.read().await?.users().find(fixtures.wallet.did()).await?.ok_or("the registered user is missing")?;
     let submission = Submission {
         browser: None,
+        network: VisitorNetwork::default(),
         session_id: session.clone(),
         payer,
         form: ContactForm {

@@ -6,10 +6,10 @@ use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::mail::CONFIRMATION_INTERVAL;
-use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
+use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, enforce_visitor_limits};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
-use souk_domain::storage::{IDEMPOTENCY_LIFETIME_HOURS, UNSUBMITTED_SESSION_DAYS};
+use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,10 @@ enum RecurringJob {
     ExpireSessions,
     /// Ends connect sessions that a wallet has scanned and not completed in time.
     ExpireConnectSessions,
+    /// Returns the stock of submitted orders that nobody has continued.
+    ReleaseIdleStock,
+    /// Deletes what visitors have started beyond what the store keeps.
+    EnforceVisitorLimits,
     /// Renews and ends subscriptions that are due.
     Renew,
     /// Retries declined collections of unpaid invoices.
@@ -62,18 +66,22 @@ impl RecurringJob {
             // A second look at a doubted payment reverses it, so the time between the looks must have passed.
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
-            Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
+            Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
+            Self::EnforceVisitorLimits => false,
         }
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 14] = [
+const TABLE: [(RecurringJob, Duration); 16] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
     (RecurringJob::ExpireSessions, Duration::from_secs(5)),
     (RecurringJob::ExpireConnectSessions, Duration::from_secs(5)),
+    (RecurringJob::ReleaseIdleStock, Duration::from_secs(30)),
+    // In this time, the rate limits of each address bound what is beyond the limits of the store.
+    (RecurringJob::EnforceVisitorLimits, Duration::from_secs(10)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
     (RecurringJob::ChangePlans, Duration::from_secs(1)),
@@ -203,6 +211,8 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ExpireSessions => return expire_sessions(ctx).await.map_err(|error| text(&error)),
         RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ExpireConnectSessions => payment::expire_connect_sessions(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::ReleaseIdleStock => checkout::release_idle_stock(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::EnforceVisitorLimits => enforce_visitor_limits(ctx).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
@@ -265,7 +275,7 @@ enum Expired {
     IdempotencyKeys,
     UnsubmittedSessions,
     UnconfirmedAddresses,
-    MailCounts,
+    HourlyCounts,
 }
 
 /// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
@@ -276,7 +286,7 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::IdempotencyKeys,
         Expired::UnsubmittedSessions,
         Expired::UnconfirmedAddresses,
-        Expired::MailCounts,
+        Expired::HourlyCounts,
     ] {
         for _ in 0..PRUNE_CHUNKS_MAX {
             if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
@@ -298,11 +308,11 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
             unit.idempotency().prune(old, CHUNK).await?
         }
         Expired::UnsubmittedSessions => {
-            let old = now.minus(Duration::from_secs(UNSUBMITTED_SESSION_DAYS * 24 * 3_600));
+            let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
             unit.sessions().prune_unsubmitted(old, CHUNK).await?
         }
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
-        Expired::MailCounts => unit.mail_addresses().prune_counts(now.minus(Duration::from_secs(2 * 3_600)), CHUNK).await?,
+        Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
     };
     unit.commit().await?;
     Ok(removed)
@@ -321,6 +331,7 @@ mod tests {
                 "RecheckSettled",
                 "ExpireSessions",
                 "ExpireConnectSessions",
+                "ReleaseIdleStock",
                 "Renew",
                 "RetryOverdue",
                 "ChangePlans",
@@ -330,6 +341,6 @@ mod tests {
             ]
         );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
-        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
+        assert_eq!(others, ["CheckAttempts", "EnforceVisitorLimits", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
     }
 }

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
-    MailingError, PrintError, ReceiptMailer, ReceiptOrder,
+    PrintError, ReceiptMailer, ReceiptOrder,
 };
-use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery};
+use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery, MailingError};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.

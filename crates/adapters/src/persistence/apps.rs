@@ -1,6 +1,7 @@
 //! Apps, their versions, categories and download counts.
 
 use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
+use super::listing::COUNT_MAX;
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ macro_rules! matching {
     };
 }
 
-const COUNT: Sql = matching!("count(*) AS n", "");
+const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $4) AS counted");
 const BY_DOWNLOADS: Sql = matching!("downloads DESC");
 const BY_UPDATE: Sql = matching!("updated_at DESC");
 const BY_CREATION: Sql = matching!("created_at DESC");
@@ -204,7 +205,7 @@ impl Apps for SqlApps<'_> {
         let keyword = escaped(&searchable(&[&filter.keyword.chars().take(KEYWORD_MAX).collect::<String>()]));
         let words: serde_json::Value = keyword.split_whitespace().map(|word| format!("%{word}%")).collect();
         let query = self.0.query_per_dialect(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
-        let count = query.one().await?.get("n")?;
+        let count = query.bind(COUNT_MAX).one().await?.get("n")?;
         let list = match filter.sort {
             AppSort::Downloads => BY_DOWNLOADS,
             AppSort::Updated => BY_UPDATE,

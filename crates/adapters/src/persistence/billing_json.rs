@@ -93,7 +93,7 @@ impl JsonForm for CardHolder {
         CardHolderForm { customer_id: self.customer.to_string(), name: self.name, email: self.email }
     }
     fn of(form: CardHolderForm) -> Option<Self> {
-        Some(Self { customer: CustomerId::parse(&form.customer_id).ok()?, name: form.name, email: form.email })
+        Some(Self::new(CustomerId::parse(&form.customer_id).ok()?, form.name, form.email))
     }
 }
 

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::checkout::{self, BrowserMark, CheckoutSessions, ChosenMethod, DueSession, SessionFilter, SubmitContext};
 use souk_domain::customer::CustomerStatus;
+use souk_domain::operation::VisitorNetwork;
 use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, StorageError, Timestamp};
 
 const LIST: Listing = listing!(
@@ -42,18 +43,23 @@ pub struct SqlCheckoutSessions<'s> {
 #[async_trait]
 impl CheckoutSessions for SqlCheckoutSessions<'_> {
     async fn insert(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
+        self.insert_started(session, &VisitorNetwork::default()).await
+    }
+
+    async fn insert_started(&mut self, session: &checkout::Session, network: &VisitorNetwork) -> Result<(), StorageError> {
         self.connection.note(&session.id);
         let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
                           cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
                           updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, stake_id, trial_end, browser, kind,
-                          livemode, link_id, created_at)
+                          livemode, link_id, created_at, visitor)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-                              $24, $25, $26, $27, $28, $29, $30)";
+                              $24, $25, $26, $27, $28, $29, $30, $31)";
         let query = bind(self.connection.query(insert), session)
             .bind(session.kind)
             .bind(session.mode)
             .bind(&session.link_id)
-            .bind(session.created_at);
+            .bind(session.created_at)
+            .bind(network.0.as_str());
         query.execute().await?;
         Ok(())
     }
@@ -78,7 +84,14 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let select = "SELECT s.*, m.*, c.*, k.*,
                           EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS has_overdue,
                           (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
-                           OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast
+                           OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast,
+                          (SELECT count(*) FROM checkout_sessions other
+                           WHERE other.payer = $4 AND other.livemode = s.livemode AND other.status = 'open' AND other.method_id IS NOT NULL
+                               AND other.id <> s.id AND EXISTS
+                                 (SELECT 1 FROM stock_reservations r JOIN prices sold ON sold.id = r.price_id
+                                      JOIN prices stock ON stock.id = COALESCE(sold.stock_of, sold.id)
+                                  WHERE r.session_id = other.id AND r.state = 'reserved' AND stock.quantity_available > 0)
+                          ) AS reserved_orders
                       FROM checkout_sessions s LEFT JOIN payment_methods m ON m.id = $2
                           LEFT JOIN currencies c ON c.id = $3 AND c.method_id = m.id
                           LEFT JOIN customers k ON k.did = $4 AND k.livemode = s.livemode
@@ -150,6 +163,20 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         self.connection.query(delete).bind(before).bind(limit).execute().await
     }
 
+    async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
+        let select = "SELECT id FROM checkout_sessions WHERE status = 'open' AND method_id IS NOT NULL AND updated_at <= $1
+                        AND EXISTS (SELECT 1 FROM stock_reservations r WHERE r.session_id = checkout_sessions.id AND r.state = 'reserved')
+                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.intent_id AND a.purpose = 'payment'
+                                            AND a.status IN ('open', 'unknown'))
+                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.mandate_id AND a.purpose = 'mandate'
+                                            AND a.status IN ('open', 'unknown'))
+                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.stake_id AND a.purpose = 'stake'
+                                            AND a.status IN ('open', 'unknown'))
+                      ORDER BY updated_at, id LIMIT $2";
+        let rows = self.connection.query(select).bind(before).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
+    }
+
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError> {
         let select = "SELECT id, expires_at FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1
                       AND ($2 IS NULL OR (expires_at, id) > ($2, $3)) ORDER BY expires_at, id LIMIT $4";
@@ -175,7 +202,12 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
 }
 
 fn customer_status(row: &Row) -> Result<CustomerStatus, StorageError> {
-    Ok(CustomerStatus { customer: customer(row)?, has_overdue: row.get("has_overdue")?, may_pay_fast: row.get("may_pay_fast")? })
+    Ok(CustomerStatus {
+        customer: customer(row)?,
+        has_overdue: row.get("has_overdue")?,
+        may_pay_fast: row.get("may_pay_fast")?,
+        reserved_orders: row.get("reserved_orders")?,
+    })
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {

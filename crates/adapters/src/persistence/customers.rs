@@ -1,19 +1,19 @@
 //! Customers: one per user and mode.
 
 use super::columns::{containing, keys};
-use super::listing::{Listing, list, listing, sql_per_dialect};
+use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
-use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
+use souk_domain::shared::{CustomerId, Listed, MethodId, Mode, Page, StorageError};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id " (among "$1") " ORDER BY id");
 
 const LIST: Listing = listing!("customers", "livemode = $4");
 const SEARCH: Listing = listing!(
     "customers",
-    "livemode = $4 AND (id = $5 OR did = $5 OR LOWER(name) LIKE $6 ESCAPE '\\' OR LOWER(email) LIKE $6 ESCAPE '\\'
+    "livemode = $4 AND " (newest "customers") " AND (id = $5 OR did = $5 OR LOWER(name) LIKE $6 ESCAPE '\\' OR LOWER(email) LIKE $6 ESCAPE '\\'
                         OR LOWER(phone) LIKE $6 ESCAPE '\\')"
 );
 
@@ -42,7 +42,9 @@ impl Customers for SqlCustomers<'_> {
 
     async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError> {
         let pattern = containing(words);
-        list(self.0, &SEARCH, page, |query| query.bind(mode).bind(words).bind(pattern.as_str()), customer).await
+        let listed = list(self.0, &SEARCH, page, |query| query.bind(mode).bind(words).bind(pattern.as_str()), customer).await?;
+        let by_id = "SELECT * FROM customers WHERE (id = $1 OR did = $1) AND livemode = $2";
+        or_by_id(self.0, listed, by_id, words, mode, customer).await
     }
 
     async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {
@@ -55,6 +57,18 @@ impl Customers for SqlCustomers<'_> {
         let query = self.0.query(upsert).bind(&new.id).bind(new.mode).bind(&new.did).bind(&new.name).bind(&new.email).bind(&new.phone);
         let query = query.bind(&new.address).bind(new.language).bind(new.created_at).bind(new.updated_at);
         customer(&query.one().await?)
+    }
+
+    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<String>, StorageError> {
+        let select = "SELECT provider_id FROM provider_customers WHERE customer_id = $1 AND method_id = $2";
+        let row = self.0.query(select).bind(customer).bind(method).optional().await?;
+        row.map(|row| row.get("provider_id")).transpose()
+    }
+
+    async fn set_provider_customer(&mut self, customer: &CustomerId, method: &MethodId, provider_id: &str) -> Result<(), StorageError> {
+        let upsert = "INSERT INTO provider_customers (customer_id, method_id, provider_id) VALUES ($1, $2, $3)
+                      ON CONFLICT (customer_id, method_id) DO UPDATE SET provider_id = excluded.provider_id";
+        self.0.query(upsert).bind(customer).bind(method).bind(provider_id).execute().await.map(drop)
     }
 }
 

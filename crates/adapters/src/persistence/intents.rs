@@ -1,7 +1,7 @@
 //! Payment intents.
 
 use super::columns::{bind_description, containing, keys, read_description};
-use super::listing::{Listing, list, listing, sql_per_dialect};
+use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Decline, Intent, IntentStatus, Intents, PaidIntent};
@@ -26,7 +26,7 @@ macro_rules! search {
         )
     };
 }
-pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL");
+pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL AND " (newest "payment_intents"));
 pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4").exact();
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
@@ -159,7 +159,13 @@ impl Intents for SqlIntents<'_> {
     ) -> Result<Listed<Intent>, StorageError> {
         let (listing, least) = if customer.is_some() { (&SEARCH_OF_CUSTOMER, Amount::new(1)) } else { (&SEARCH, Amount::ZERO) };
         let (customer, wanted) = (customer.cloned(), containing(words));
-        list(self.0, listing, page, |query| query.bind(mode).bind(&customer).bind(least).bind(words).bind(wanted.as_str()), intent).await
+        let listed =
+            list(self.0, listing, page, |query| query.bind(mode).bind(&customer).bind(least).bind(words).bind(wanted.as_str()), intent)
+                .await?;
+        match customer {
+            Some(_) => Ok(listed),
+            None => or_by_id(self.0, listed, "SELECT * FROM payment_intents WHERE id = $1 AND livemode = $2", words, mode, intent).await,
+        }
     }
 
     async fn update_metadata(

@@ -1,7 +1,7 @@
 //! Invoices, their lines and the number series.
 
 use super::columns::{bind_description, containing, keys, read_description, read_period};
-use super::listing::{Listing, list, listing, sql_per_dialect};
+use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
@@ -48,7 +48,8 @@ macro_rules! search {
         )
     };
 }
-pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
+pub(super) const SEARCH: Listing =
+    search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9) AND " (newest "invoices"));
 pub(super) const SEARCH_OF_CUSTOMER: Listing =
     search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)").exact();
 /// Finds the numbers in the ranges of `$13` by their unique index. On PostgreSQL, `OFFSET 0` makes each range a scan of its own.
@@ -226,7 +227,7 @@ impl Invoices for SqlInvoices<'_> {
             (true, None, Some(_)) => &OF_CUSTOMER,
             (true, None, None) => &ALL,
         };
-        list(
+        let listed = list(
             self.0,
             listing,
             page,
@@ -242,7 +243,11 @@ impl Invoices for SqlInvoices<'_> {
             },
             invoice,
         )
-        .await
+        .await?;
+        if filter.customer_id.is_some() || filter.subscription_id.is_some() || !filter.statuses.is_empty() {
+            return Ok(listed);
+        }
+        or_by_id(self.0, listed, "SELECT * FROM invoices WHERE id = $1 AND livemode = $2", words, mode, invoice).await
     }
 
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError> {

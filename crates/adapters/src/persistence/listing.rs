@@ -1,11 +1,12 @@
 //! Builds statements for both databases from shared text, and reads lists page by page.
 
 use super::{Connection, Query, Row, Sql};
-use souk_domain::shared::{Listed, Page, StorageError};
+use souk_domain::shared::{Listed, Mode, Page, StorageError};
 
 /// Builds both texts of one statement from shared text and from pieces that differ by database. `id (among "$2")` is true if the
 /// JSON array contains the text; PostgreSQL searches it by index, however old its statistics are. `(has_all "metadata" "$2")` is true if
-/// the first JSON object has all entries of the second. `(either "a" "b")` is the first text on SQLite and the second on PostgreSQL.
+/// the first JSON object has all entries of the second. `(newest "table")` is true for the 100,000 newest rows of the mode `$4`: words are
+/// compared with them only, so that a search takes the same time however many rows the store has. `(either "a" "b")` is the first text on SQLite and the second on PostgreSQL.
 macro_rules! sql_per_dialect {
     ($($piece:tt)+) => {
         $crate::persistence::Sql {
@@ -36,6 +37,13 @@ macro_rules! sql_piece {
     };
     (postgres (has_all $object:literal $wanted:literal)) => {
         concat!($object, " @> ", $wanted)
+    };
+    ($engine:ident (newest $table:literal)) => {
+        concat!(
+            "id >= COALESCE((SELECT bound.id FROM ",
+            $table,
+            " AS bound WHERE bound.livemode = $4 ORDER BY bound.id DESC LIMIT 1 OFFSET 99999), '')"
+        )
     };
     (sqlite (either $sqlite:literal $postgres:literal)) => {
         $sqlite
@@ -79,7 +87,7 @@ impl Listing {
 }
 
 /// The highest count of a list of the whole store, so that a page of it takes the same time however many rows the store has.
-const COUNT_MAX: u32 = 10_000;
+pub(super) const COUNT_MAX: u32 = 10_000;
 
 /// Sorts after every id: ids are letters, digits and `_`.
 const AFTER_EVERY_ID: &str = "~";
@@ -100,4 +108,22 @@ pub(super) async fn list<T>(
     let count = filter(connection.query_per_dialect(listing.count).bind(before).bind(count_max).bind(offset)).one().await?.get("n")?;
     let rows = filter(connection.query_per_dialect(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
     Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
+}
+
+/// Adds the row with the searched id, which may be older than the rows that words are compared with. `select` finds it by id (`$1`) and mode
+/// (`$2`).
+pub(super) async fn or_by_id<T>(
+    connection: &mut Connection,
+    listed: Listed<T>,
+    select: &'static str,
+    id: &str,
+    mode: Mode,
+    read: fn(&Row) -> Result<T, StorageError>,
+) -> Result<Listed<T>, StorageError> {
+    if listed.count > 0 || id.is_empty() {
+        return Ok(listed);
+    }
+    let found = connection.query(select).bind(id).bind(mode).optional().await?;
+    let list: Vec<T> = found.as_ref().map(read).transpose()?.into_iter().collect();
+    Ok(Listed { count: list.len() as u64, list })
 }

@@ -1,4 +1,4 @@
-//! Confirmed addresses of emails, and counts of emails per address and hour.
+//! Confirmed addresses of emails.
 
 use super::{Connection, Row};
 use async_trait::async_trait;
@@ -48,24 +48,9 @@ impl MailAddresses for SqlMailAddresses<'_> {
         row.as_ref().map(address).transpose()
     }
 
-    async fn count(&mut self, address: &MailAddress, hour: Timestamp, limit: u32) -> Result<bool, StorageError> {
-        // A row of another hour is replaced.
-        let insert = "INSERT INTO mail_counts (address, hour, mails) VALUES ($1, $2, 1)
-                      ON CONFLICT (address) DO UPDATE SET hour = excluded.hour,
-                          mails = CASE WHEN mail_counts.hour = excluded.hour THEN mail_counts.mails + 1 ELSE 1 END
-                      WHERE mail_counts.hour <> excluded.hour OR mail_counts.mails < $3";
-        Ok(self.0.query(insert).bind(address.as_str()).bind(hour).bind(limit).execute().await? == 1)
-    }
-
     async fn prune_unconfirmed(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
         let delete = "DELETE FROM mail_addresses WHERE confirmed_at IS NULL AND address IN
                       (SELECT address FROM mail_addresses WHERE confirmed_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT $2)";
-        self.0.query(delete).bind(before).bind(limit).execute().await
-    }
-
-    async fn prune_counts(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        let delete = "DELETE FROM mail_counts WHERE hour < $1 AND address IN
-                      (SELECT address FROM mail_counts WHERE hour < $1 ORDER BY hour LIMIT $2)";
         self.0.query(delete).bind(before).bind(limit).execute().await
     }
 }

@@ -1,6 +1,7 @@
 //! Prices, and the stock that checkouts reserve.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
+use super::listing::COUNT_MAX;
 use super::products;
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
@@ -72,9 +73,10 @@ const FIND_WITH_PRODUCTS: Sql =
 const FIND_ALL: Sql = selecting!(" FROM prices WHERE id", " ORDER BY id");
 const OF_PRODUCTS: Sql = selecting!(" FROM prices WHERE product_id", " ORDER BY id");
 
+/// The rows of one product are all counted, those of the whole store to a limit.
 macro_rules! count {
     () => {
-        "count(*) AS n"
+        "count(*) AS n FROM (SELECT 1 AS found"
     };
 }
 
@@ -101,7 +103,7 @@ macro_rules! matching {
 }
 
 const LIST: Sql = matching!(columns, " AND ($6 IS NULL OR id < $6) ORDER BY id DESC LIMIT $7 OFFSET $8");
-const COUNT: Sql = matching!(count, "");
+const COUNT: Sql = matching!(count, " LIMIT $6) AS counted");
 
 // Reserving and releasing both lock the reservation's row before the price's row. Two changes to one session's stock then wait for each
 // other at the reservation, and neither holds a price that the other needs.
@@ -253,7 +255,8 @@ impl Prices for SqlPrices<'_> {
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError> {
         let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
         let query = self.0.query_per_dialect(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
-        let count = query.bind(filter.product.as_ref()).one().await?.get("n")?;
+        let count_max = if filter.product.is_some() { u32::MAX } else { COUNT_MAX };
+        let count = query.bind(filter.product.as_ref()).bind(count_max).one().await?.get("n")?;
         let query = self.0.query_per_dialect(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
         let query = query.bind(filter.product.as_ref()).bind(page.starting_after.as_ref()).bind(page.size).bind(offset);

@@ -1,6 +1,7 @@
 //! Products.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
+use super::listing::COUNT_MAX;
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::pricing::{CatalogueFilter, Product, Products};
@@ -43,7 +44,7 @@ macro_rules! matching {
 }
 
 const LIST: Sql = matching!("*", " AND ($5 IS NULL OR id < $5) ORDER BY id DESC LIMIT $6 OFFSET $7");
-const COUNT: Sql = matching!("count(*) AS n", "");
+const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $5) AS counted");
 
 const DELETE: &str = "DELETE FROM products WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM prices WHERE product_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products AS other WHERE other.cross_sells_to = $1 AND other.id <> $1)";
@@ -123,7 +124,7 @@ impl Products for SqlProducts<'_> {
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Product>, StorageError> {
         let (pattern, metadata) = (containing(&searchable(&[&filter.query])), to_json(&filter.metadata)?);
         let query = self.0.query_per_dialect(COUNT).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
-        let count = query.one().await?.get("n")?;
+        let count = query.bind(COUNT_MAX).one().await?.get("n")?;
         let query = self.0.query_per_dialect(LIST).bind(mode.is_live()).bind(filter.active).bind(&pattern).bind(&metadata);
         let offset = if page.starting_after.is_some() { 0 } else { page.offset() };
         let rows = query.bind(page.starting_after.as_ref()).bind(page.size).bind(offset).all().await?;

@@ -1,7 +1,7 @@
 //! Subscriptions and their items.
 
 use super::columns::{bind_names, containing, keys, read_names, read_period};
-use super::listing::{Listing, list, listing, sql_per_dialect};
+use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
@@ -28,6 +28,8 @@ macro_rules! subscriptions {
     };
 }
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
+/// As [`ALL`], for a search by words or metadata.
+pub(super) const SEARCH: Listing = subscriptions!("livemode = $4 AND $6 IS NULL AND " (newest "subscriptions"));
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4").exact();
 // Few subscriptions are on hold. The mode is not searched by an index, so that both databases read the partial one.
 pub(super) const ON_HOLD: Listing = subscriptions!((either "+livemode =" "livemode IS NOT DISTINCT FROM") " $4 AND on_hold IS NOT NULL AND ($6 IS NULL OR customer_id = $6)");
@@ -125,7 +127,8 @@ impl Subscriptions for SqlSubscriptions<'_> {
         let listing = match &filter.customer_id {
             _ if filter.on_hold => &ON_HOLD,
             Some(_) => &OF_CUSTOMER,
-            None => &ALL,
+            None if filter.query.is_empty() && metadata.is_none() => &ALL,
+            None => &SEARCH,
         };
         let listed = list(
             self.0,
@@ -138,6 +141,9 @@ impl Subscriptions for SqlSubscriptions<'_> {
             |row| subscription(row, Vec::new()),
         )
         .await?;
+        let by_id = "SELECT * FROM subscriptions WHERE id = $1 AND livemode = $2";
+        let words = if filter.customer_id.is_none() && filter.statuses.is_empty() && !filter.on_hold { filter.query.as_str() } else { "" };
+        let listed = or_by_id(self.0, listed, by_id, words, mode, |row| subscription(row, Vec::new())).await?;
         let ids: Vec<_> = listed.list.iter().map(|subscription| subscription.id.clone()).collect();
         let mut items = self.items(&ids).await?;
         let fill = |one: Subscription| Subscription { items: items.remove(&one.id).unwrap_or_default(), ..one };

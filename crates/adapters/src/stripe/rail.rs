@@ -8,8 +8,8 @@ use reqwest::Method as Verb;
 use serde_json::Value;
 use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
-    CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, EventRange,
-    Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
+    CardEvent, CardHolder, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError,
+    EventRange, Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
 use std::sync::Arc;
@@ -101,6 +101,10 @@ impl CardRail for StripeRail {
         }
     }
 
+    async fn open_customer(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError> {
+        self.customer_opened(method, known, holder).await
+    }
+
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError> {
         let attempt = request.attempt.as_str();
         let mut form = vec![
@@ -115,7 +119,7 @@ impl CardRail for StripeRail {
             form.push(("receipt_email", email.clone()));
         }
         if let Some(holder) = &request.setup_future_usage {
-            form.push(("customer", self.create_customer(method, &request.attempt, holder).await?));
+            form.push(("customer", self.customer_of(method, holder).await?));
             form.push(("setup_future_usage", "off_session".to_owned()));
         }
         let answer = self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await.map_err(rail_error)?;

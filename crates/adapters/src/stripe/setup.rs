@@ -7,7 +7,6 @@ use reqwest::Method as Verb;
 use serde::Deserialize;
 use serde_json::Value;
 use souk_domain::payment::{CardHolder, CardSetup, Decline, Method, RailError, SetupOutcome, SetupRequest};
-use souk_domain::shared::AttemptId;
 
 const SETUPS: &str = "/v1/setup_intents";
 
@@ -26,28 +25,59 @@ struct SetupIntent {
 }
 
 impl StripeRail {
-    /// Creates the provider's customer of this attempt. The request must be identical on every try, because the provider compares requests
-    /// with the same idempotency key. The name and email may change, so a second call sets them.
-    pub(super) async fn create_customer(&self, method: &Method, attempt: &AttemptId, holder: &CardHolder) -> Result<String, RailError> {
-        let form = vec![(ATTEMPT, attempt.to_string()), ("metadata[customer]", holder.customer.to_string())];
-        let key = format!("{attempt}_customer");
+    /// Creates the provider's customer of a holder, or returns the known one. The request must be identical on every try, because the
+    /// provider compares requests with the same idempotency key. The name and email may change, so a second call sets them.
+    pub(super) async fn customer_opened(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError> {
+        if let Some(known) = known
+            && self.name_customer(method, known, holder).await?
+        {
+            return Ok(known.to_owned());
+        }
+        let form = vec![("metadata[customer]", holder.customer.to_string()), ("metadata[method]", method.id.to_string())];
+        // A customer that was deleted at the provider is replaced by a new one, not by the old answer under the old key.
+        let key = format!("customer_{}_{}_{}", holder.customer, method.id, known.unwrap_or_default());
         let created = self.call(method, Verb::POST, "/v1/customers".to_owned(), form, Some(&key)).await.map_err(rail_error)?;
         let id = created["id"].as_str().unwrap_or_default();
-        let path = clean_path("/v1/customers", "cus_", id, "")
-            .ok_or_else(|| RailError::Unreachable("the customer is not of the expected shape".to_owned()))?;
-        let fields = [("name", &holder.name), ("email", &holder.email)];
-        let form: Vec<_> = fields.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())).collect();
-        if !form.is_empty()
-            && let Err(error) = self.call(method, Verb::POST, path, form, None).await
-        {
-            // Only the merchant sees the name and email, so a payment does not fail because of them.
-            tracing::warn!(attempt = attempt.as_str(), reason = reason(error), "cannot name the customer at the card processor");
+        if !self.name_customer(method, id, holder).await? {
+            return Err(RailError::Unreachable("the provider does not know the customer that it has created".to_owned()));
         }
         Ok(id.to_owned())
     }
 
+    /// Returns whether the provider has the customer.
+    async fn name_customer(&self, method: &Method, id: &str, holder: &CardHolder) -> Result<bool, RailError> {
+        let path = clean_path("/v1/customers", "cus_", id, "")
+            .ok_or_else(|| RailError::Unreachable("the customer is not of the expected shape".to_owned()))?;
+        let fields = [("name", &holder.name), ("email", &holder.email)];
+        let form: Vec<_> = fields.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())).collect();
+        if form.is_empty() {
+            return Ok(true);
+        }
+        match self.call(method, Verb::POST, path, form, None).await {
+            Ok(customer) => Ok(customer["deleted"].as_bool() != Some(true)),
+            Err(CallError::Rejected { problem, .. }) if problem.code.as_deref() == Some("resource_missing") => Ok(false),
+            Err(error) => {
+                // Only the merchant sees the name and email, so a payment does not fail because of them.
+                tracing::warn!(
+                    customer = holder.customer.as_str(),
+                    reason = reason(error),
+                    "cannot name the customer at the card processor"
+                );
+                Ok(true)
+            }
+        }
+    }
+
+    /// The provider's customer for a form.
+    pub(super) async fn customer_of(&self, method: &Method, holder: &CardHolder) -> Result<String, RailError> {
+        match &holder.provider_id {
+            Some(known) => Ok(known.clone()),
+            None => self.customer_opened(method, None, holder).await,
+        }
+    }
+
     pub(super) async fn setup_opened(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError> {
-        let customer = self.create_customer(method, &request.attempt, &request.holder).await?;
+        let customer = self.customer_of(method, &request.holder).await?;
         let form = vec![
             ("customer", customer),
             ("usage", "off_session".to_owned()),

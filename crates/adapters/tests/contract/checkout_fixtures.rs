@@ -1,15 +1,18 @@
 //! A checkout and the objects it references, used by the cases of several ports.
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_adapters::testing::{FixedClock, SeededRandom};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, PricingFormula, Stake, StakePurpose, StakeStatus, StakeSubject,
-    TrialTerms,
+    BillTo, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, PricingFormula, Stake, StakePurpose,
+    StakeStatus, StakeSubject, TrialTerms,
 };
 use souk_domain::checkout::{
     self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
 };
+use souk_domain::context::{Context, Networks};
 use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, PageInfo};
+use souk_domain::operation::{TrustedClock, VisitorLimits};
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Description, Intent, IntentStatus, Method, MethodKind, MethodSettings, Purpose, Secret,
 };
@@ -42,6 +45,20 @@ pub async fn begin(db: &Database) -> Box<dyn UnitOfWork> {
 
 pub async fn read(db: &Database) -> Box<dyn UnitOfWork> {
     store(db).read().await.expect("reads")
+}
+
+/// The environment of a use case that reaches no network.
+pub fn context(db: &Database, now: Timestamp) -> Context {
+    Context {
+        store: Arc::new(store(db)),
+        clock: Arc::new(FixedClock::at(now)),
+        random: Arc::new(SeededRandom::new(3)),
+        networks: Networks::default(),
+        handlers: souk_domain::purpose_handlers(),
+        policy: BillingPolicy::default(),
+        limits: VisitorLimits::default(),
+        trust: Arc::new(TrustedClock),
+    }
 }
 
 pub fn address() -> Address {

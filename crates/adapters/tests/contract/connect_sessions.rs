@@ -3,9 +3,10 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, did, read};
 use souk_adapters::on_both;
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Wallet};
+use souk_domain::operation::VisitorNetwork;
 use std::time::Duration;
 
-fn session() -> ConnectSession {
+pub fn session() -> ConnectSession {
     ConnectSession {
         token: "00ff".to_owned(),
         action: ConnectAction::Payment,
@@ -41,7 +42,7 @@ fn scanned() -> ConnectSession {
 on_both! {
     async fn a_session_is_read_as_written_until_it_expires(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        unit.connect_sessions().insert(&session(), &VisitorNetwork::default()).await.expect("inserts");
         assert_eq!(unit.connect_sessions().find("00ff", at(299)).await.expect("reads"), Some(session()));
         assert_eq!(unit.connect_sessions().find("00ff", at(300)).await.expect("reads"), None);
         assert_eq!(unit.connect_sessions().prune(at(299), 10).await.expect("prunes"), 0);
@@ -50,7 +51,7 @@ on_both! {
 
     async fn a_step_requires_the_status_and_the_challenge_that_were_read(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        unit.connect_sessions().insert(&session(), &VisitorNetwork::default()).await.expect("inserts");
         let next = scanned();
         let good = ConnectTransition { token: "00ff", from: ConnectStatus::Created, challenge: "AA", next: &next };
         let stale = ConnectTransition { challenge: "CC", ..good.clone() };
@@ -64,7 +65,7 @@ on_both! {
 
     async fn each_step_is_later_than_the_previous_one(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        unit.connect_sessions().insert(&session(), &VisitorNetwork::default()).await.expect("inserts");
         let scanned = ConnectSession { updated_at: at(0), ..scanned() };
         let failed = ConnectSession { status: ConnectStatus::Error, updated_at: at(0), ..scanned.clone() };
         for (from, challenge, next, millis) in [(ConnectStatus::Created, "AA", &scanned, 1), (ConnectStatus::Scanned, "BB", &failed, 2)] {
@@ -76,7 +77,7 @@ on_both! {
 
     async fn of_concurrent_responses_to_one_challenge_one_is_accepted(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        unit.connect_sessions().insert(&session(), &VisitorNetwork::default()).await.expect("inserts");
         unit.commit().await.expect("commits");
         let moved = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
@@ -91,10 +92,10 @@ on_both! {
 
     async fn a_login_requires_the_latest_state_of_the_session(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.connect_sessions().insert(&scanned(), &VisitorNetwork::default()).await.expect("inserts");
         assert!(!unit.connect_sessions().redeem_connect_session("00ff", None, &[1; 32]).await.expect("answers"), "it has not succeeded");
         let done = ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Succeed, ..scanned() };
-        unit.connect_sessions().insert(&done).await.expect("inserts");
+        unit.connect_sessions().insert(&done, &VisitorNetwork::default()).await.expect("inserts");
         assert!(unit.connect_sessions().redeem_connect_session("11ff", None, &[1; 32]).await.expect("answers"));
         assert!(!unit.connect_sessions().redeem_connect_session("11ff", None, &[2; 32]).await.expect("answers"));
         assert!(unit.connect_sessions().redeem_connect_session("11ff", Some(&[1; 32]), &[3; 32]).await.expect("answers"));
@@ -104,10 +105,10 @@ on_both! {
 
     async fn a_scanned_session_is_not_abandoned(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.connect_sessions().insert(&scanned(), &VisitorNetwork::default()).await.expect("inserts");
         unit.connect_sessions().delete("00ff").await.expect("deletes");
         assert!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads").is_some());
-        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), ..session() }).await.expect("inserts");
+        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), ..session() }, &VisitorNetwork::default()).await.expect("inserts");
         unit.connect_sessions().delete("11ff").await.expect("deletes");
         unit.commit().await.expect("commits");
         assert!(read(db).await.connect_sessions().find("11ff", at(0)).await.expect("reads").is_none());
@@ -116,7 +117,7 @@ on_both! {
     async fn an_expired_session_that_a_wallet_has_scanned_is_deleted_only_after_its_end(db: &TestDatabase) {
         let mut unit = begin(db).await;
         for status in ConnectStatus::ALL {
-            unit.connect_sessions().insert(&ConnectSession { token: status.name().to_owned(), status, ..scanned() }).await.expect("inserts");
+            unit.connect_sessions().insert(&ConnectSession { token: status.name().to_owned(), status, ..scanned() }, &VisitorNetwork::default()).await.expect("inserts");
         }
         assert!(unit.connect_sessions().lapsed(at(299), 10).await.expect("reads").is_empty());
         let lapsed = unit.connect_sessions().lapsed(at(300), 10).await.expect("reads");
@@ -135,8 +136,8 @@ on_both! {
 
     async fn an_expired_session_is_found_as_lapsed_until_it_has_a_final_state(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
-        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Error, ..scanned() }).await.expect("inserts");
+        unit.connect_sessions().insert(&scanned(), &VisitorNetwork::default()).await.expect("inserts");
+        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Error, ..scanned() }, &VisitorNetwork::default()).await.expect("inserts");
         assert_eq!(unit.connect_sessions().find_lapsed("00ff", at(299)).await.expect("reads"), None);
         assert_eq!(unit.connect_sessions().find_lapsed("00ff", at(300)).await.expect("reads"), Some(scanned()));
         assert_eq!(unit.connect_sessions().find_lapsed("11ff", at(300)).await.expect("reads"), None);
@@ -146,7 +147,7 @@ on_both! {
 
     async fn a_locked_session_does_not_change_until_the_unit_of_work_ends(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.connect_sessions().insert(&scanned(), &VisitorNetwork::default()).await.expect("inserts");
         unit.commit().await.expect("commits");
         let mut holder = begin(db).await;
         holder.connect_sessions().lock("00ff").await.expect("reads").expect("is there");
@@ -166,7 +167,7 @@ on_both! {
 
     async fn a_page_cannot_delete_a_session_whose_payment_is_being_confirmed(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.connect_sessions().insert(&ConnectSession { status: ConnectStatus::Confirming, ..scanned() }).await.expect("inserts");
+        unit.connect_sessions().insert(&ConnectSession { status: ConnectStatus::Confirming, ..scanned() }, &VisitorNetwork::default()).await.expect("inserts");
         unit.connect_sessions().delete("00ff").await.expect("deletes");
         assert!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads").is_some());
     }

@@ -304,4 +304,29 @@ on_both! {
         let found = unit.intents().find(&id("pi_3")).await.expect("reads").expect("is there");
         assert_eq!(found.status, IntentStatus::Succeeded);
     }
+
+    async fn words_are_searched_in_the_newest_payments_and_an_id_in_all(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        let mut connection = db.begin().await.expect("begins");
+        let copy = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
+                    INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, name_others, amount, amount_received,
+                        amount_refunded, currency_id, method_id, customer_id, invoices, reference, payer, created_at, updated_at)
+                    SELECT 'pi_copy' || n, livemode, status, description, 'Another', '', name_others, amount, amount_received, amount_refunded,
+                        currency_id, method_id, customer_id, invoices, reference, payer, created_at, updated_at
+                    FROM payment_intents, numbers WHERE id = 'pi_1'";
+        let name = "UPDATE payment_intents SET name = CASE WHEN id = 'pi_1' THEN 'The oldest' ELSE 'The newest' END
+                    WHERE id IN ('pi_1', 'pi_copy99999')";
+        for statement in [copy, name] {
+            connection.query(statement).execute().await.expect("writes");
+        }
+        connection.commit().await.expect("commits");
+        let (mut unit, page) = (read(db).await, Page::new(None, None));
+        let mut found = async |words: &str| {
+            let listed = unit.intents().search(Mode::Test, None, words, &page).await.expect("searches");
+            listed.list.iter().map(|intent| intent.id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("the newest").await, ["pi_copy99999"]);
+        assert_eq!(found("the oldest").await, Vec::<String>::new(), "100,000 payments are newer");
+        assert_eq!(found("pi_1").await, ["pi_1"]);
+    }
 }

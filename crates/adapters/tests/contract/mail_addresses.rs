@@ -1,31 +1,14 @@
 //! Confirmed addresses of emails, and counts of emails per address and hour.
 
-use crate::checkout_fixtures::{all_at_once, at, begin, read, store};
+use crate::checkout_fixtures::{all_at_once, at, begin, context, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
-use souk_adapters::testing::{FixedClock, SeededRandom};
-use souk_domain::billing::BillingPolicy;
-use souk_domain::context::{Context, Networks};
 use souk_domain::mail::{
     CONFIRMATION_INTERVAL, ConfirmationError, Delivery, Dispatch, KnownAddress, MAILS_PER_HOUR, MailAddress, UNUSED_LINKS_MAX, dispatch,
     request_confirmation,
 };
-use souk_domain::operation::TrustedClock;
 use souk_domain::shared::{Language, Mode, Timestamp};
-use std::sync::Arc;
 use std::time::Duration;
-
-fn context(db: &Database, now: Timestamp) -> Context {
-    Context {
-        store: Arc::new(store(db)),
-        clock: Arc::new(FixedClock::at(now)),
-        random: Arc::new(SeededRandom::new(3)),
-        networks: Networks::default(),
-        handlers: souk_domain::purpose_handlers(),
-        policy: BillingPolicy::default(),
-        trust: Arc::new(TrustedClock),
-    }
-}
 
 fn mei() -> MailAddress {
     MailAddress::of(" Mei@Shop.example").expect("an address")
@@ -120,15 +103,14 @@ on_both! {
     async fn an_address_gets_a_limited_number_of_emails_per_hour_whoever_counts(db: &TestDatabase) {
         let counted = all_at_once(db, MAILS_PER_HOUR + 4, |db, _| async move {
             let mut unit = begin(&db).await;
-            let counted = unit.mail_addresses().count(&mei(), at(0), MAILS_PER_HOUR).await.expect("writes");
+            let counted = unit.hourly_counts().count("mei", at(0), MAILS_PER_HOUR).await.expect("writes");
             unit.commit().await.expect("commits");
             counted
         });
         assert_eq!(counted.await.into_iter().filter(|counted| *counted).count(), MAILS_PER_HOUR as usize);
         let mut unit = begin(db).await;
-        let other = MailAddress::of("jo@shop.example").expect("an address");
-        assert!(unit.mail_addresses().count(&other, at(0), MAILS_PER_HOUR).await.expect("writes"), "another address");
-        assert!(unit.mail_addresses().count(&mei(), at(3_600), MAILS_PER_HOUR).await.expect("writes"), "another hour");
+        assert!(unit.hourly_counts().count("jo", at(0), MAILS_PER_HOUR).await.expect("writes"), "another address");
+        assert!(unit.hourly_counts().count("mei", at(3_600), MAILS_PER_HOUR).await.expect("writes"), "another hour");
     }
 
     async fn confirmed_addresses_outlive_requests_and_counts(db: &TestDatabase) {
@@ -137,11 +119,11 @@ on_both! {
         let other = MailAddress::of("jo@shop.example").expect("an address");
         let mut unit = begin(db).await;
         assert!(unit.mail_addresses().request(&other, "r2", at(0), at(-9)).await.expect("writes"));
-        assert!(unit.mail_addresses().count(&other, at(0), 9).await.expect("writes"));
-        let mut rows = unit.mail_addresses();
-        assert_eq!((rows.prune_unconfirmed(at(0), 9).await.expect("prunes"), rows.prune_counts(at(0), 9).await.expect("prunes")), (0, 0));
-        assert_eq!((rows.prune_unconfirmed(at(5), 9).await.expect("prunes"), rows.prune_counts(at(5), 9).await.expect("prunes")), (1, 1));
-        drop(rows);
+        assert!(unit.hourly_counts().count("jo", at(0), 9).await.expect("writes"));
+        assert_eq!(unit.mail_addresses().prune_unconfirmed(at(0), 9).await.expect("prunes"), 0);
+        assert_eq!(unit.hourly_counts().prune(at(0), 9).await.expect("prunes"), 0);
+        assert_eq!(unit.mail_addresses().prune_unconfirmed(at(5), 9).await.expect("prunes"), 1);
+        assert_eq!(unit.hourly_counts().prune(at(5), 9).await.expect("prunes"), 1);
         unit.commit().await.expect("commits");
         assert!(known(db).await.is_some());
     }

@@ -36,3 +36,4 @@ mod refunds;
 mod trials;
 mod users;
 mod verify;
+mod visitor_limits;

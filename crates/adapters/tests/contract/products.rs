@@ -2,9 +2,9 @@
 
 use crate::catalogue::{at, price, product, stock};
 use souk_adapters::on_both;
-use souk_adapters::persistence::SqlProducts;
+use souk_adapters::persistence::{SqlPrices, SqlProducts};
 use souk_domain::access::Did;
-use souk_domain::pricing::{CatalogueFilter, Metadata, Product, Products};
+use souk_domain::pricing::{CatalogueFilter, Metadata, Prices, Product, Products};
 use souk_domain::shared::{Mode, Page, PriceId, StorageError};
 
 fn ids(list: &[Product]) -> Vec<&str> {
@@ -84,5 +84,30 @@ on_both! {
         let found = products.find_all(&[product("prod_1").id, product("prod_2").id]).await.expect("reads");
         assert_eq!(ids(&found), ["prod_1"]);
         assert_eq!(products.find_all(&[]).await.expect("reads"), []);
+    }
+
+    async fn a_catalogue_is_counted_to_ten_thousand_and_the_prices_of_one_product_to_their_end(db: &TestDatabase) {
+        let mut connection = db.begin().await.expect("begins");
+        SqlProducts(&mut connection).insert(&product("prod_1")).await.expect("inserts");
+        SqlPrices(&mut connection).insert(&price("price_1", 0)).await.expect("inserts");
+        let numbers = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10004)";
+        let copies = [
+            "INSERT INTO products (id, livemode, active, name, description, images, features, metadata, search_text, created_at, updated_at)
+             SELECT 'prod_copy' || n, livemode, active, name, description, images, features, metadata, search_text, created_at, updated_at
+             FROM products, numbers WHERE id = 'prod_1'",
+            "INSERT INTO prices (id, livemode, product_id, active, nickname, currency_id, unit_amount, currency_options, tiers, metadata,
+                 search_text, created_at, updated_at)
+             SELECT 'price_copy' || n, livemode, product_id, active, nickname, currency_id, unit_amount, currency_options, tiers, metadata,
+                 search_text, created_at, updated_at
+             FROM prices, numbers WHERE id = 'price_1'",
+        ];
+        for copy in copies {
+            connection.query(format!("{numbers} {copy}").leak()).execute().await.expect("inserts");
+        }
+        let (all, page) = (CatalogueFilter::default(), Page::new(None, None));
+        let of_product = CatalogueFilter { product: Some(product("prod_1").id), ..CatalogueFilter::default() };
+        assert_eq!(SqlProducts(&mut connection).list(Mode::Test, &all, &page).await.expect("lists").count, 10_000);
+        assert_eq!(SqlPrices(&mut connection).list(Mode::Test, &all, &page).await.expect("lists").count, 10_000);
+        assert_eq!(SqlPrices(&mut connection).list(Mode::Test, &of_product, &page).await.expect("lists").count, 10_005);
     }
 }

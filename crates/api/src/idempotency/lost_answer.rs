@@ -82,6 +82,7 @@ impl Source {
             ("PUT", ["subscriptions", "resume-billing"]) => Self::nothing(),
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
+            ("POST", ["customers", "me", "email-confirmation"]) => Self::read("/api/customers/me/email-confirmation".to_owned()),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
             ("PUT", ["subscriptions", id, "recover"]) => object("subscriptions", id).shaped(Shape::Recovered),
@@ -181,8 +182,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 8] = [
+    const WITHOUT: [&str; 9] = [
         "POST /api/credit-notes/preview",
+        "POST /api/email-confirmations",
         "POST /api/invoices/pay-stripe",
         "POST /api/payment-intents/{id}/resolve",
         "POST /api/payment-methods/{id}/stake-for-gas",

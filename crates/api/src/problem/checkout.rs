@@ -31,6 +31,9 @@ impl From<SubmitError> for Problem {
             SubmitError::Expired => rejected(&error, "EXPIRED"),
             SubmitError::Fields(errors) => Self::fields(&errors),
             SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
+            SubmitError::TooManyReservedOrders(orders) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("TOO_MANY_RESERVED_ORDERS").param("orders", orders)
+            }
             SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
             SubmitError::TotalChanged { total, ref text } => conflict(&error, "TOTAL_CHANGED").param("total", total).param("amount", text),

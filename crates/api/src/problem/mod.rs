@@ -174,7 +174,7 @@ impl Problem {
     /// the store owner and are only logged.
     fn of_payer(error: RailError) -> Self {
         let status = match error {
-            RailError::Rejected(_) | RailError::SandboxOff(_) => return error.into(),
+            RailError::Rejected(_) | RailError::SandboxOff(_) | RailError::TooManyCardForms => return error.into(),
             RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
             RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -268,6 +268,7 @@ impl From<RailError> for Problem {
             RailError::Rejected(reason) => Self::bad(message).code("NETWORK_REJECTED").param("reason", reason),
             RailError::Misconfigured(reason) => Self::bad(message).code("METHOD_MISCONFIGURED").param("reason", reason),
             RailError::SandboxOff(off) => off.into(),
+            RailError::TooManyCardForms => Self::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_CARD_FORMS"),
         }
     }
 }

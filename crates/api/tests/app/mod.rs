@@ -123,6 +123,7 @@ impl TestApp {
                 .with_card(MethodKind::Stripe, Arc::new(cards)),
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
+            limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");

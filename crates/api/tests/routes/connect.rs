@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use souk_adapters::arcblock::{Itx, Transaction, TransferV3Tx};
 use souk_adapters::on_both;
 use souk_domain::access::ConnectSession;
+use souk_domain::operation::VisitorNetwork;
 use souk_domain::storage::KeyedCall;
 use std::time::Duration;
 
@@ -262,7 +263,7 @@ async fn one_run_prunes_a_thousand_expired_sessions_and_keys() {
     let session = unit.connect_sessions().find(&connect.token, now).await.expect("reads").expect("is there");
     for number in 0..1_000 {
         let session = ConnectSession { token: format!("{number:032}"), ..session.clone() };
-        unit.connect_sessions().insert(&session).await.expect("inserts");
+        unit.connect_sessions().insert(&session, &VisitorNetwork::default()).await.expect("inserts");
         let call = KeyedCall { caller: "anna".to_owned(), key: format!("k{number}"), claimed_at: now, objects: &[] };
         unit.idempotency().claim(&call, "first", now).await.expect("claims");
     }

@@ -34,6 +34,7 @@ mod sandbox_off;
 mod session;
 mod slow_networks;
 mod subscriptions;
+mod visitor_limits;
 mod webhooks;
 mod well_known;
 mod wire;

@@ -6,6 +6,7 @@
 use super::{Did, TokenHash};
 use crate::context::Context;
 use crate::events::{ConnectUpdate, Message, Topic};
+use crate::operation::VisitorNetwork;
 use crate::shared::{EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -250,7 +251,7 @@ pub struct ConnectTransition<'a> {
 
 #[async_trait]
 pub trait ConnectSessions: Send {
-    async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError>;
+    async fn insert(&mut self, session: &ConnectSession, network: &VisitorNetwork) -> Result<(), StorageError>;
     /// Finds a session that has not expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
     /// Finds an expired session that a wallet has scanned and that has no final state yet.

@@ -1,6 +1,7 @@
 //! Signed links in emails: without signing in, their holder can view one invoice or subscription, pay its unpaid amount, and undo the
 //! scheduled cancellation of the subscription.
 
+use crate::operation::VisitorNetwork;
 use crate::shared::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,12 @@ impl SignedLinks {
         self.read(Use::Confirmation, token, now)
     }
 
+    /// The pseudonym of a visitor's network address: the same in every process of the store, and it reveals nothing without its key.
+    #[must_use]
+    pub fn visitor_network(&self, address: &str) -> VisitorNetwork {
+        VisitorNetwork(self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(22).collect())
+    }
+
     /// The id that a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
     pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
@@ -73,6 +80,8 @@ enum Use {
     Page,
     /// Confirming an email address.
     Confirmation,
+    /// Naming the network of a visitor.
+    Visitor,
 }
 
 impl Use {
@@ -81,6 +90,7 @@ impl Use {
         match self {
             Self::Page => format!("page:{text}"),
             Self::Confirmation => format!("confirmation:{text}"),
+            Self::Visitor => format!("visitor:{text}"),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::billing_email_content::{BillingEmail, BillingEmailContent, Draft, Recipient, SubscribedItem, SubscribedPlan};
 use super::{
-    Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Stake, StakeTransferKind, Subscription,
-    SubscriptionStatus, expand_credit_note, reminders::trial_reminder_at, store_emails, time_of,
+    Invoice, InvoiceStatus, Notification, OVERDUE_REMINDER, ResumedFrom, Stake, StakeTransferKind, Subscription, SubscriptionStatus,
+    expand_credit_note, reminders::trial_reminder_at, store_emails, time_of,
 };
 use crate::context::Context;
-use crate::mail::Delivery;
+use crate::mail::{Delivery, MailingError};
 use crate::payment::RefundStatus;
 use crate::pricing::CatalogueItem;
 use crate::shared::{Amount, CreditNoteId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};

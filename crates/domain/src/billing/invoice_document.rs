@@ -2,7 +2,7 @@
 
 use super::{CreditNote, CreditNoteFilter, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Subscription};
 use crate::customer::Customer;
-use crate::mail::Delivery;
+use crate::mail::{Delivery, MailingError};
 use crate::payment::{Currency, Intent, Method};
 use crate::shared::{Amount, InvoiceId, Language, MAX_PAGE_SIZE, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -83,17 +83,6 @@ pub struct ReceiptOrder {
     pub language: Language,
     /// The wall time at which the lifetime of the links begins.
     pub links_from: Timestamp,
-}
-
-/// Why an email was not sent.
-#[derive(Debug, thiserror::Error)]
-pub enum MailingError {
-    /// The mail server does not respond.
-    #[error("{0}")]
-    Unavailable(String),
-    /// The mail server will never accept the email: the address or the settings are invalid.
-    #[error("{0}")]
-    Rejected(String),
 }
 
 /// Sends receipts. Sending one twice sends a message with the same id, so that mail servers can drop the duplicate.

@@ -6,8 +6,10 @@ use super::pay_overdue::{intent_of, is_unpaid};
 use super::{BillingError, Invoice, PaymentTargetError};
 use crate::context::Context;
 use crate::customer::Customer;
+use crate::operation::VisitorNetwork;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, RailError, SetupRequest,
+    Attempt, AttemptKind, CardFormError, CardHolder, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, RailError,
+    count_card_form, setup_request,
 };
 use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -37,6 +39,15 @@ impl From<RailError> for SaveCardError {
 impl From<StorageError> for SaveCardError {
     fn from(error: StorageError) -> Self {
         Self::Storage(error)
+    }
+}
+
+impl From<CardFormError> for SaveCardError {
+    fn from(error: CardFormError) -> Self {
+        match error {
+            CardFormError::Rail(error) => Self::Rail(error),
+            CardFormError::Storage(error) => Self::Storage(error),
+        }
     }
 }
 
@@ -72,7 +83,8 @@ pub(super) async fn save_card(
         created_at: now,
         updated_at: now,
     };
-    let holder = CardHolder { customer: customer.id, name: customer.name, email: customer.email };
+    count_card_form(ctx, unit.as_mut(), customer.mode, customer.id.as_str(), &VisitorNetwork::default()).await?;
+    let holder = CardHolder::new(customer.id, customer.name, customer.email);
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Mandate(mandate.id.clone()),
@@ -87,7 +99,7 @@ pub(super) async fn save_card(
     }
     unit.attempts().insert(&attempt, &[]).await?;
     unit.commit().await?;
-    let setup = rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder }).await?;
+    let setup = rail.open_setup(method, &setup_request(ctx, method, &attempt.id, &holder).await?).await?;
     let mut unit = ctx.store.begin().await?;
     unit.attempts().set_provider_ids(&attempt.id, &setup.provider_id, &setup.client_secret, ctx.now()).await?;
     unit.commit().await?;

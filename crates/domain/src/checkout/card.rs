@@ -6,8 +6,8 @@ use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, MethodAmount, Outcome, Purpose, RailError,
-    SettlementError, SetupOutcome, SetupRequest, cancel_attempt, card_request, record_not_opened,
+    Attempt, AttemptKind, CardFormError, CardHolder, CardRail, Currency, Intent, Mandate, MandateStatus, Method, MethodAmount, Outcome,
+    Purpose, RailError, SettlementError, SetupOutcome, cancel_attempt, card_request, record_not_opened, setup_request,
 };
 use crate::shared::{AttemptId, FindError, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -110,7 +110,7 @@ pub(super) fn card_attempt(
     method: &Method,
     now: Timestamp,
 ) -> Attempt {
-    let holder = CardHolder { customer: customer.id.clone(), name: customer.name.clone(), email: customer.email.clone() };
+    let holder = CardHolder::new(customer.id.clone(), customer.name.clone(), customer.email.clone());
     let (provider_id, client_secret) = (String::new(), String::new());
     let (purpose, kind) = match &session.mandate_id {
         None => (Purpose::Payment(intent.id.clone()), AttemptKind::Card { provider_id, client_secret, setup_future_usage: None }),
@@ -144,29 +144,44 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
         return Ok(CardForm { client_secret: client_secret.clone(), settled: false, setup });
     }
     let rail = ctx.networks.card(method.kind).ok_or(OpenCardError::MethodNotSupported)?;
-    let opened = match &attempt.kind {
-        AttemptKind::CardSetup { holder, .. } => {
-            let request = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
-            let setup = rail.open_setup(method, &request).await;
-            setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
-        }
-        _ => {
-            let intent = rail.open(method, currency, &card_request(attempt)).await;
-            intent.map(|intent| (intent.provider_id, intent.client_secret, matches!(intent.outcome, Outcome::Settled(_))))
-        }
-    };
-    let (provider_id, client_secret, settled) = match opened {
+    let opened = match open_at_provider(ctx, rail, method, currency, attempt).await {
         Ok(opened) => opened,
-        Err(error) => {
+        Err(CardFormError::Rail(error)) => {
             record_not_opened(ctx, &attempt.id, error.clone()).await.map_err(UndecidedPaymentError::from)?;
             return Err(error.into());
         }
+        Err(CardFormError::Storage(error)) => return Err(error.into()),
     };
+    let OpenedCard { provider_id, client_secret, settled } = opened;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     unit.attempts().set_provider_ids(&attempt.id, &provider_id, &client_secret, now).await?;
     unit.commit().await?;
     Ok(CardForm { client_secret, settled, setup })
+}
+
+/// What the provider has opened.
+struct OpenedCard {
+    provider_id: String,
+    client_secret: String,
+    settled: bool,
+}
+
+async fn open_at_provider(
+    ctx: &Context,
+    rail: &dyn CardRail,
+    method: &Method,
+    currency: &Currency,
+    attempt: &Attempt,
+) -> Result<OpenedCard, CardFormError> {
+    if let AttemptKind::CardSetup { holder, .. } = &attempt.kind {
+        let setup = rail.open_setup(method, &setup_request(ctx, method, &attempt.id, holder).await?).await?;
+        let settled = matches!(setup.outcome, SetupOutcome::Saved(_));
+        return Ok(OpenedCard { provider_id: setup.provider_id, client_secret: setup.client_secret, settled });
+    }
+    let intent = rail.open(method, currency, &card_request(ctx, method, attempt).await?).await?;
+    let settled = matches!(intent.outcome, Outcome::Settled(_));
+    Ok(OpenedCard { provider_id: intent.provider_id, client_secret: intent.client_secret, settled })
 }
 
 /// Cancels the provider's intent after the visitor closed the card form, unless it has settled meanwhile.

@@ -3,6 +3,7 @@
 use super::{FormOptions, LineItem, SessionMode, SubscriptionTerms};
 use crate::access::Did;
 use crate::customer::{Contact, CustomerStatus};
+use crate::operation::VisitorNetwork;
 use crate::payment::{Currency, Method};
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -164,7 +165,10 @@ pub type DueSession = (Timestamp, SessionId);
 
 #[async_trait]
 pub trait CheckoutSessions: Send {
+    /// Inserts a session that an integrator created.
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
+    /// Inserts a session that a visitor started from a link.
+    async fn insert_started(&mut self, session: &Session, network: &VisitorNetwork) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
     /// Locks and returns a session until this unit of work ends.
     async fn lock(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
@@ -189,6 +193,9 @@ pub trait CheckoutSessions: Send {
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Deletes expired sessions that a visitor started from a link before `before` and never submitted, oldest first. Returns their number.
     async fn prune_unsubmitted(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Open sessions whose stock is reserved, which were last changed until `before`, and for which no attempt is open or unknown. Those that
+    /// have waited longest come first.
+    async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;
     /// Open sessions whose `expires_at` has passed, oldest first, after the passed one.
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError>;
 }

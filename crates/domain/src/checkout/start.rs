@@ -6,6 +6,7 @@ use super::{
     SessionStatus, SubscriptionTerms,
 };
 use crate::context::Context;
+use crate::operation::VisitorNetwork;
 use crate::payment::{SandboxOff, lacks_sandbox};
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
@@ -17,6 +18,8 @@ pub struct Visitor {
     /// Identifies the signed-in user, or the browser.
     pub name: String,
     pub browser: Option<BrowserMark>,
+    /// Counted by it if the store has more unsubmitted sessions than it keeps.
+    pub network: VisitorNetwork,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +118,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
             metadata: link.metadata,
             ..empty_session(id, link.items, link.currency_id, now, now.plus(SESSION_LIFETIME))
         };
-        unit.sessions().insert(&session).await?;
+        unit.sessions().insert_started(&session, &visitor.network).await?;
     }
     unit.commit().await?;
     Ok(claimed)

@@ -10,7 +10,7 @@ pub use postal::{POSTAL_PATTERNS, postal_code_fits};
 pub use profile::{ProfileError, update_profile};
 
 use crate::access::Did;
-use crate::shared::{CustomerId, Language, Listed, Mode, Page, StorageError, Timestamp};
+use crate::shared::{CustomerId, Language, Listed, MethodId, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// A buyer. One per user and mode.
@@ -37,6 +37,8 @@ pub struct CustomerStatus {
     /// Whether they have an active mandate, or have ever had a balance. Otherwise a query whether they can pay without the wallet is
     /// useless.
     pub may_pay_fast: bool,
+    /// How many of their other open orders reserve limited stock.
+    pub reserved_orders: u32,
 }
 
 #[async_trait]
@@ -50,4 +52,7 @@ pub trait Customers: Send {
     async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Inserts a customer, or updates the contact of the one with the same user and mode. Returns the customer as stored.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
+    /// The customer's id at the provider of a card method.
+    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<String>, StorageError>;
+    async fn set_provider_customer(&mut self, customer: &CustomerId, method: &MethodId, provider_id: &str) -> Result<(), StorageError>;
 }

@@ -1,7 +1,6 @@
 //! Confirms by a link that an address belongs to somebody who wants test emails.
 
-use super::{KnownAddress, MailAddress};
-use crate::billing::MailingError;
+use super::{KnownAddress, MailAddress, MailingError};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::shared::{EventId, Language, StorageError, Timestamp};

@@ -2,12 +2,11 @@
 
 use super::MailAddress;
 use crate::context::Context;
+use crate::operation::{HOUR, hour_of};
 use crate::shared::{Mode, StorageError, Timestamp};
-use std::time::Duration;
 
 /// How many emails an address gets within an hour of UTC. The others wait for the next hour: a receipt is late rather than lost.
 pub const MAILS_PER_HOUR: u32 = 12;
-const HOUR: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
@@ -36,15 +35,9 @@ pub async fn dispatch(ctx: &Context, mode: Mode, address: &str) -> Result<Dispat
     }
     let hour = hour_of(ctx.now());
     let mut unit = ctx.store.begin().await?;
-    if !unit.mail_addresses().count(&address, hour, MAILS_PER_HOUR).await? {
+    if !unit.hourly_counts().count(&format!("mail:{}", address.as_str()), hour, MAILS_PER_HOUR).await? {
         return Ok(Dispatch::Later(hour.plus(HOUR)));
     }
     unit.commit().await?;
     Ok(Dispatch::Now(Delivery::Server))
-}
-
-/// The start of the hour of UTC.
-fn hour_of(now: Timestamp) -> Timestamp {
-    let length = HOUR.as_secs() as i64;
-    Timestamp::from_seconds(now.seconds().div_euclid(length) * length)
 }

@@ -37,6 +37,17 @@ pub struct KnownAddress {
     pub confirmed_at: Option<Timestamp>,
 }
 
+/// Why an email was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MailingError {
+    /// The mail server does not respond.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The mail server will never accept the email: the address or the settings are invalid.
+    #[error("{0}")]
+    Rejected(String),
+}
+
 #[async_trait]
 pub trait MailAddresses: Send {
     async fn find(&mut self, address: &MailAddress) -> Result<Option<KnownAddress>, StorageError>;
@@ -48,10 +59,6 @@ pub trait MailAddresses: Send {
     async fn count_unconfirmed(&mut self, since: Timestamp, limit: u32) -> Result<u32, StorageError>;
     /// Uses a request once. `None`: it was used or replaced, or it is older than `since`.
     async fn confirm(&mut self, request: &str, now: Timestamp, since: Timestamp) -> Result<Option<MailAddress>, StorageError>;
-    /// Counts one more email in the hour that starts at `hour`. False: the address has had `limit` in it, and nothing was counted.
-    async fn count(&mut self, address: &MailAddress, hour: Timestamp, limit: u32) -> Result<bool, StorageError>;
     /// Removes addresses that were requested before `before` and never confirmed.
     async fn prune_unconfirmed(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
-    /// Removes counts of hours that started before `before`.
-    async fn prune_counts(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }

@@ -1,10 +1,11 @@
 //! Cancels attempts that will not be completed: at their provider first, then in the store.
 
+use super::query::not_requested;
 use super::reconcile::{load, settle_unsent};
 use super::settlement::record_alone;
 use super::{
-    AttemptContext, AttemptKind, Outcome, RailError, SettlementError, SetupRequest, Trigger, card_request, not_opened, query_or_send,
-    setup_outcome,
+    AttemptContext, AttemptKind, Outcome, RailError, SettlementError, Trigger, card_request, not_opened, query_or_send, setup_outcome,
+    setup_request,
 };
 use crate::context::Context;
 use crate::shared::AttemptId;
@@ -32,17 +33,26 @@ async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
             setup_outcome(provider_id, rail.cancel_setup(method, provider_id).await)
         }
         (AttemptKind::CardSetup { holder, .. }, Some(rail)) => {
-            let request = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
+            let request = match setup_request(ctx, method, &attempt.id, holder).await {
+                Ok(request) => request,
+                Err(error) => return not_requested(ctx, method, error),
+            };
             match rail.open_setup(method, &request).await {
                 Ok(setup) => setup_outcome(&setup.provider_id, rail.cancel_setup(method, &setup.provider_id).await),
                 Err(error) => not_opened(error),
             }
         }
-        (AttemptKind::Card { .. }, Some(rail)) => match rail.open(method, currency, &card_request(attempt)).await {
-            // The provider may have opened the intent although its answer was lost: the same key finds it, and its id cancels it.
-            Ok(intent) => rail.cancel(method, currency, &intent.provider_id).await,
-            Err(error) => not_opened(error),
-        },
+        (AttemptKind::Card { .. }, Some(rail)) => {
+            let request = match card_request(ctx, method, attempt).await {
+                Ok(request) => request,
+                Err(error) => return not_requested(ctx, method, error),
+            };
+            match rail.open(method, currency, &request).await {
+                // The provider may have opened the intent although its answer was lost: the same key finds it, and its id cancels it.
+                Ok(intent) => rail.cancel(method, currency, &intent.provider_id).await,
+                Err(error) => not_opened(error),
+            }
+        }
         // Only queries: the reconciler alone sends signed transactions.
         _ => return query_or_send(ctx, context, Trigger::Poll).await,
     };

@@ -3,6 +3,7 @@
 
 mod breaker;
 mod cancel;
+mod card_forms;
 mod charge;
 mod connect_result;
 mod connect_step;
@@ -33,6 +34,9 @@ mod update_metadata;
 pub use crate::shared::Currency;
 pub use breaker::*;
 pub use cancel::*;
+pub use card_forms::{
+    CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, card_request, count_card_form, setup_request,
+};
 pub use charge::*;
 pub use connect_result::*;
 pub use connect_step::*;

@@ -1,8 +1,8 @@
 //! Queries a network about an attempt, and sends what was not sent yet.
 
 use super::{
-    Attempt, AttemptKind, CardRefundRequest, CardRequest, ChargeRequest, Currency, Decline, IDEMPOTENCY_KEY_TTL, Method, Outcome, Purpose,
-    RailError, Settlement, SetupOutcome, SetupRequest, SignedTransaction,
+    Attempt, AttemptKind, CardFormError, CardRefundRequest, ChargeRequest, Currency, Decline, IDEMPOTENCY_KEY_TTL, Method, Outcome,
+    Purpose, RailError, Settlement, SetupOutcome, SignedTransaction, card_request, setup_request,
 };
 use crate::context::Context;
 use crate::shared::{Amount, StorageError};
@@ -71,7 +71,11 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             if !provider_id.is_empty() {
                 return heard(rail.find(method, currency, provider_id).await);
             }
-            let opened = rail.open(method, currency, &card_request(attempt)).await;
+            let request = match card_request(ctx, method, attempt).await {
+                Ok(request) => request,
+                Err(error) => return not_requested(ctx, method, error),
+            };
+            let opened = rail.open(method, currency, &request).await;
             match ctx.networks.heard_result(method, opened, ctx.now()) {
                 Ok(intent) => with_stored_ids(ctx, attempt, &intent.provider_id, &intent.client_secret, intent.outcome).await,
                 Err(error) => not_opened(error),
@@ -82,7 +86,11 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             if !provider_id.is_empty() {
                 return heard(setup_outcome(provider_id, rail.find_setup(method, provider_id).await));
             }
-            let opened = rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() }).await;
+            let request = match setup_request(ctx, method, &attempt.id, holder).await {
+                Ok(request) => request,
+                Err(error) => return not_requested(ctx, method, error),
+            };
+            let opened = rail.open_setup(method, &request).await;
             match ctx.networks.heard_result(method, opened, ctx.now()) {
                 Ok(setup) => {
                     let outcome = setup_outcome(&setup.provider_id, setup.outcome);
@@ -116,19 +124,16 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
     }
 }
 
-fn no_rail() -> Outcome {
-    Outcome::Unknown("no rail serves this type of method".to_owned())
+/// The outcome of a card form that was not requested.
+pub(super) fn not_requested(ctx: &Context, method: &Method, error: CardFormError) -> Outcome {
+    match error {
+        CardFormError::Rail(error) => ctx.networks.heard(method, not_opened(error), ctx.now()),
+        CardFormError::Storage(error) => Outcome::Unknown(error.to_string()),
+    }
 }
 
-/// The request to the provider. The same attempt always yields the same request, since the provider compares requests with the same key.
-#[must_use]
-pub fn card_request(attempt: &Attempt) -> CardRequest {
-    let setup_future_usage = match &attempt.kind {
-        AttemptKind::Card { setup_future_usage, .. } => setup_future_usage.clone(),
-        _ => None,
-    };
-    let description = attempt.purpose.subject().to_owned();
-    CardRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, receipt_email: None, setup_future_usage }
+fn no_rail() -> Outcome {
+    Outcome::Unknown("no rail serves this type of method".to_owned())
 }
 
 /// Converts the outcome of a card set-up. A saved card is a settlement of amount zero.
@@ -150,7 +155,7 @@ pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
 #[must_use]
 pub fn not_opened(error: RailError) -> Outcome {
     match error {
-        RailError::Unreachable(_) | RailError::SandboxOff(_) => Outcome::Unknown(error.to_string()),
+        RailError::Unreachable(_) | RailError::SandboxOff(_) | RailError::TooManyCardForms => Outcome::Unknown(error.to_string()),
         RailError::Rejected(message) => Outcome::Declined(Decline { code: "not_opened".to_owned(), message }),
         // The payer sees this message; details about the store's settings are for its owner.
         RailError::Misconfigured(_) => {

@@ -47,6 +47,7 @@ impl Setup {
             networks: Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)),
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
+            limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
         };
         let mut unit = ctx.store.begin().await.expect("begins");

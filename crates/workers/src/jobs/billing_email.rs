@@ -2,8 +2,9 @@
 
 use super::Jobs;
 use super::delivery::delivery;
-use souk_domain::billing::{MailingError, Notification, compose_billing_email, is_reminder_paused};
+use souk_domain::billing::{Notification, compose_billing_email, is_reminder_paused};
 use souk_domain::events::{Job, JobError};
+use souk_domain::mail::MailingError;
 use souk_domain::payment::SANDBOX_PAUSE;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {

@@ -86,6 +86,7 @@ impl Billing {
             networks: Networks::default().with_wallet(MethodKind::Arcblock, rail).with_sandbox_time(Arc::new(time)),
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
+            limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
         };
         let start = networks.clock.now();

@@ -12,7 +12,7 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::ClockStates;
+use souk_domain::operation::{ClockStates, HourlyCounts, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -131,6 +131,8 @@ impl UnitOfWork for CrashingUnit {
         idempotency: IdempotencyKeys;
         clock_states: ClockStates;
         mail_addresses: MailAddresses;
+        hourly_counts: HourlyCounts;
+        stored_by_visitors: StoredByVisitors;
         outbox: Outbox;
     }
 

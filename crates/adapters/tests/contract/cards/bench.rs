@@ -315,7 +315,7 @@ pub fn card(number: &str) -> [(&'static str, &str); 5] {
 
 pub fn holder(name: &str) -> CardHolder {
     let customer = CustomerId::parse("cus_1").expect("an id");
-    CardHolder { customer, name: name.to_owned(), email: "ada@example.org".to_owned() }
+    CardHolder::new(customer, name.to_owned(), "ada@example.org".to_owned())
 }
 
 fn method(now: Timestamp) -> Method {

@@ -8,10 +8,10 @@ use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::payment::{
-    CardExpiry, CardRail, CardRefundRequest, CardRequest, ChargeRequest, Decline, Outcome, SavedCard, Settlement, SetupOutcome,
+    CardExpiry, CardHolder, CardRail, CardRefundRequest, CardRequest, ChargeRequest, Decline, Outcome, SavedCard, Settlement, SetupOutcome,
     SetupRequest,
 };
-use souk_domain::shared::{Amount, AttemptId, RefundId};
+use souk_domain::shared::{Amount, AttemptId, CustomerId, RefundId};
 use std::time::Duration;
 
 fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
@@ -63,13 +63,23 @@ on_both! {
         assert_eq!(bench.open_setup("att_1").await, first);
         let renamed = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada Lovelace") };
         assert_eq!(bench.rail.open_setup(&bench.method, &renamed).await, Ok(first.clone()), "a customer may change their name between two tries");
-        assert_ne!(bench.open_setup("att_2").await.provider_id, first.provider_id);
-        let made = bench.server(Verb::GET, "/v1/events", &[("type", "customer.created")]).await.body;
-        assert_eq!(made["data"].as_array().expect("a list").len(), 2, "one customer per attempt");
         let seen = bench.server(Verb::GET, &format!("/v1/setup_intents/{}", first.provider_id), &[]).await.body;
         let customer = bench.server(Verb::GET, &format!("/v1/customers/{}", seen["customer"].as_str().expect("a customer")), &[]).await.body;
         assert_eq!((&customer["name"], &customer["email"]), (&"Ada Lovelace".into(), &"ada@example.org".into()));
-        assert_eq!(customer["metadata"], json!({ "attempt": "att_1", "customer": "cus_1" }));
+        assert_eq!(customer["metadata"], json!({ "customer": "cus_1", "method": bench.method.id.as_str() }));
+        assert_ne!(bench.open_setup("att_2").await.provider_id, first.provider_id);
+        let made = bench.server(Verb::GET, "/v1/events", &[("type", "customer.created")]).await.body;
+        assert_eq!(made["data"].as_array().expect("a list").len(), 1, "one customer at the provider for each of the store's");
+    }
+
+    async fn a_known_customer_is_kept_and_one_that_the_provider_has_lost_is_replaced(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let opened = bench.rail.open_customer(&bench.method, None, &holder("Ada")).await.expect("opens");
+        assert_eq!(bench.rail.open_customer(&bench.method, Some(&opened), &holder("Ada Lovelace")).await, Ok(opened.clone()));
+        let renamed = bench.server(Verb::GET, &format!("/v1/customers/{opened}"), &[]).await.body;
+        assert_eq!(renamed["name"], "Ada Lovelace");
+        let replaced = bench.rail.open_customer(&bench.method, Some("cus_unknown"), &holder("Ada")).await.expect("opens");
+        assert!(replaced != opened && replaced != "cus_unknown", "{replaced}");
     }
 
     async fn a_setup_whose_response_is_lost_is_found_by_a_retry(db: &TestDatabase) {
@@ -269,10 +279,12 @@ on_both! {
 
     async fn a_deleted_or_foreign_card_is_declined_without_an_intent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        let (mine, theirs) = (bench.saved("att_1", ACCEPTED).await, bench.saved("att_2", ACCEPTED).await);
+        let mine = bench.saved("att_1", ACCEPTED).await;
+        let other = CardHolder { customer: CustomerId::parse("cus_2").expect("an id"), ..holder("Bob") };
+        let theirs = bench.rail.open_customer(&bench.method, None, &other).await.expect("opens");
         for (attempt, card, code) in [
             ("att_3", SavedCard { card: "pm_none".to_owned(), ..mine.clone() }, "resource_missing"),
-            ("att_4", SavedCard { customer: theirs.customer, ..mine }, "payment_method_unexpected_state"),
+            ("att_4", SavedCard { customer: theirs, ..mine }, "payment_method_unexpected_state"),
         ] {
             let charge = bench.charge(attempt, 900, &card).await;
             assert_eq!((decline_code(&charge.outcome), charge.provider_id.as_str()), (code, ""));

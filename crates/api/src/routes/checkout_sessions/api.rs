@@ -86,6 +86,7 @@ impl CheckoutApi {
             session_id: SessionId::parse(&id)?,
             payer: caller.0.user.clone(),
             browser: browser_mark(request),
+            network: app.limits.visitor_network(request, &app.tokens),
             form: form.contact(),
             method_id: MethodId::parse(&form.payment_method).map_err(|_| Problem::from(SubmitError::MethodNotSupported))?,
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
@@ -194,7 +195,7 @@ fn visitor(app: &App, request: &Request, user: &MaybeUser) -> Visitor {
         (None, None, Some(browser)) => format!("browser:{}", browser.chars().take(128).collect::<String>()),
         (None, None, None) => format!("nobody:{}", hex::encode(app.ctx.random.bytes::<16>())),
     };
-    Visitor { name, browser: browser_mark(request) }
+    Visitor { name, browser: browser_mark(request), network: app.limits.visitor_network(request, &app.tokens) }
 }
 
 /// Loads a session with everything that the caller may see of it.

@@ -116,7 +116,7 @@ async fn begin(
         expires_at: now.plus(CONNECT_LIFETIME),
     };
     let mut unit = app.ctx.store.begin().await?;
-    unit.connect_sessions().insert(&session).await?;
+    unit.connect_sessions().insert(&session, &app.limits.visitor_network(request, &app.tokens)).await?;
     unit.commit().await?;
     let body = json!({
         "token": session.token,

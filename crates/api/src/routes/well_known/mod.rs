@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{StatusCode, header};
 use poem::web::{Data, Path, Query, Redirect};
-use poem::{Body, IntoResponse, Response, Route, get, handler, post};
+use poem::{Body, IntoResponse, Request, Response, Route, get, handler, post};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ struct PageView {
 
 /// Records a page view in the log, without identifying the visitor.
 #[handler]
-async fn page_view(body: Body) -> Result<StatusCode, Problem> {
+async fn page_view(app: Data<&Arc<App>>, request: &Request, body: Body) -> Result<StatusCode, Problem> {
+    app.limits.admit_page_view(request)?;
     let bytes = body.into_bytes_limit(PAGE_VIEW_MAX).await.map_err(|_| Problem::body_too_large())?;
     let view: PageView = serde_json::from_slice(&bytes).map_err(Problem::malformed)?;
     // The query may contain a credential; the path does not.

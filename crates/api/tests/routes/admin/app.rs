@@ -65,6 +65,7 @@ impl TestApp {
             networks,
             handlers: souk_domain::purpose_handlers(),
             policy: souk_domain::billing::BillingPolicy::default(),
+            limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
         };
         let printer = PdfPrinter {
@@ -307,6 +308,10 @@ impl WalletRail for Network {
 impl CardRail for Network {
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         verified(method, currencies)
+    }
+
+    async fn open_customer(&self, _: &Method, _: Option<&str>, _: &CardHolder) -> Result<String, RailError> {
+        Err(nothing_moves())
     }
 
     async fn open(&self, _: &Method, _: &Currency, _: &CardRequest) -> Result<CardIntent, RailError> {

@@ -14,7 +14,8 @@ use super::{BrowserMark, Expanded, QuoteRequest, SessionMode, expand, quote};
 use crate::access::User;
 use crate::context::Context;
 use crate::customer::{ContactForm, ContactRequirements, ValidationErrors, check_contact};
-use crate::payment::{RailError, SettlementError};
+use crate::operation::VisitorNetwork;
+use crate::payment::{CardFormError, RailError, SettlementError};
 use crate::pricing::{CartError, CatalogueItem, CustomAmountError, QuantityError, check_quantity};
 use crate::shared::{Address, Amount, AmountError, AttemptId, CurrencyId, MethodId, SessionId, StorageError};
 use check_order::{Loaded, check_custom, check_total, load};
@@ -30,6 +31,7 @@ pub struct Submission {
     pub session_id: SessionId,
     pub payer: User,
     pub browser: Option<BrowserMark>,
+    pub network: VisitorNetwork,
     pub form: ContactForm,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -70,6 +72,9 @@ pub enum SubmitError {
     /// The customer has overdue invoices.
     #[error("Please pay your overdue invoices first")]
     CustomerLimited,
+    /// The payer's other open orders reserve as much limited stock as one payer can.
+    #[error("You have {0} open orders that reserve limited items. Please complete one of them, or try again in half an hour.")]
+    TooManyReservedOrders(u32),
     /// The offered cross-sell must be added.
     #[error("Please add the required item to your order")]
     RequireCrossSell,
@@ -97,6 +102,15 @@ impl From<CartError> for SubmitError {
             CartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
             CartError::SeveralCustomAmounts => Self::SeveralCustomAmounts,
             CartError::Amount(error) => Self::Amount(error),
+        }
+    }
+}
+
+impl From<CardFormError> for SubmitError {
+    fn from(error: CardFormError) -> Self {
+        match error {
+            CardFormError::Rail(error) => Self::Rail(error),
+            CardFormError::Storage(error) => Self::Storage(error),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::checkout::subscribe::{first_lines, reason_of};
 use crate::checkout::{Expanded, Quote, Session, SessionMode, SubscriptionGroup};
 use crate::context::Context;
 use crate::customer::{Contact, Customer};
-use crate::payment::{Description, Intent, IntentStatus};
+use crate::payment::{Description, Intent, IntentStatus, count_card_form};
 use crate::pricing::{CatalogueItem, Metadata};
 use crate::shared::{Address, Amount, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId, Text, Timestamp};
 use crate::storage::UnitOfWork;
@@ -135,6 +135,7 @@ pub(super) async fn write_order(
     let attempt = match open {
         Some(attempt) => Some(attempt),
         None if method.kind.is_card() && !is_free => {
+            count_card_form(ctx, unit.as_mut(), session.mode, session.id.as_str(), &submission.network).await?;
             let attempt = card_attempt(ctx, &session, &intent, &customer, &method, now);
             match unit.attempts().insert(&attempt, &plan_payments(&drafts)).await {
                 Ok(()) => Some(attempt),

@@ -41,6 +41,15 @@ pub struct CardHolder {
     pub customer: CustomerId,
     pub name: String,
     pub email: String,
+    /// Their customer at the provider, once it is known.
+    pub provider_id: Option<String>,
+}
+
+impl CardHolder {
+    #[must_use]
+    pub const fn new(customer: CustomerId, name: String, email: String) -> Self {
+        Self { customer, name, email, provider_id: None }
+    }
 }
 
 /// How long an idempotency key counts as valid. Providers forget keys after 24 hours, so an older key offers no protection.
@@ -132,6 +141,10 @@ pub struct CardRefundRequest {
 pub trait CardRail: Send + Sync {
     /// Validates the settings against the network. Must fail with [`RailError::Misconfigured`] when they are wrong.
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
+
+    /// Creates the provider's customer of a holder, or keeps the known one if the provider still has it, and names it. The same holder always
+    /// yields the same customer of a method. Returns the provider's id.
+    async fn open_customer(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError>;
 
     /// Opens the provider's intent. The same `request.attempt` must always yield the same intent.
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError>;

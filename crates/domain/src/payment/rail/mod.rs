@@ -73,6 +73,9 @@ pub enum RailError {
     Misconfigured(String),
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
+    /// Refused by the store before the network was called.
+    #[error("Too many card forms were opened. Please try again later.")]
+    TooManyCardForms,
 }
 
 /// Decline codes for a missing, revoked, expired or insufficient mandate. Retrying the same charge is useless; the payer has to grant a new

@@ -1,0 +1,171 @@
+//! What visitors can make the store keep: beyond the limits, the oldest rows of the heaviest visitor go first.
+
+use crate::checkout_fixtures::{at, begin, context, did, id, read, session};
+use crate::connect_sessions::session as connect_session;
+use souk_adapters::on_both;
+use souk_adapters::persistence::Database;
+use souk_domain::access::{ConnectSession, ConnectStatus, ConnectStep};
+use souk_domain::checkout::{Session, SessionStatus};
+use souk_domain::context::Context;
+use souk_domain::operation::{VisitorLimits, VisitorNetwork, enforce_visitor_limits};
+use souk_domain::payment::{CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form};
+use souk_domain::shared::Mode;
+use std::time::Duration;
+
+fn network(name: &str) -> VisitorNetwork {
+    VisitorNetwork(name.to_owned())
+}
+
+fn limited(db: &Database, limit: u32) -> Context {
+    let limits = VisitorLimits { unsubmitted_sessions: limit, connect_sessions: limit, ..VisitorLimits::default() };
+    Context { limits, ..context(db, at(100)) }
+}
+
+fn started(name: &str, seconds: i64) -> Session {
+    Session { status: SessionStatus::Open, payer: None, intent_id: None, created_at: at(seconds), ..session(name) }
+}
+
+async fn kept(db: &Database, names: &[&str]) -> Vec<String> {
+    let mut unit = read(db).await;
+    let mut kept = Vec::new();
+    for name in names {
+        if unit.sessions().find(&id(name)).await.expect("reads").is_some() {
+            kept.push((*name).to_owned());
+        }
+    }
+    kept
+}
+
+async fn kept_connections(db: &Database, names: &[&str]) -> Vec<String> {
+    let mut unit = read(db).await;
+    let mut kept = Vec::new();
+    for name in names {
+        if unit.connect_sessions().find(name, at(0)).await.expect("reads").is_some() {
+            kept.push((*name).to_owned());
+        }
+    }
+    kept
+}
+
+async fn admit_card_form(ctx: &Context, mode: Mode, subject: &str, visitor: &VisitorNetwork) -> Result<(), CardFormError> {
+    let mut unit = ctx.store.begin().await.expect("begins");
+    count_card_form(ctx, unit.as_mut(), mode, subject, visitor).await?;
+    unit.commit().await.expect("commits");
+    Ok(())
+}
+
+fn refused(result: Result<(), CardFormError>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(CardFormError::Rail(RailError::TooManyCardForms)) => true,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+on_both! {
+    async fn the_oldest_unsubmitted_sessions_of_the_heaviest_visitor_go_first(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for number in 0..6 {
+            unit.sessions().insert_started(&started(&format!("cs_heavy{number}"), number), &network("heavy")).await.expect("inserts");
+        }
+        for number in 0..2 {
+            unit.sessions().insert_started(&started(&format!("cs_light{number}"), number), &network("light")).await.expect("inserts");
+        }
+        let expired = Session { status: SessionStatus::Expired, ..started("cs_heavy6", 6) };
+        unit.sessions().insert_started(&expired, &network("heavy")).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        assert_eq!(enforce_visitor_limits(&limited(db, 9)).await.expect("enforces"), 0, "as many as are kept");
+        assert_eq!(enforce_visitor_limits(&limited(db, 5)).await.expect("enforces"), 4);
+        let all = ["cs_heavy0", "cs_heavy1", "cs_heavy2", "cs_heavy3", "cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"];
+        assert_eq!(kept(db, &all).await, ["cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"]);
+        assert_eq!(enforce_visitor_limits(&limited(db, 5)).await.expect("enforces"), 0);
+    }
+
+    async fn orders_and_sessions_of_integrators_are_never_deleted_for_a_limit(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let submitted = Session { payer: Some(did("z1buyer")), ..started("cs_submitted", 1) };
+        let intended = Session { intent_id: Some(id("pi_1")), ..started("cs_intended", 1) };
+        let made = Session { link_id: None, ..started("cs_made", 1) };
+        for session in [&submitted, &intended, &started("cs_started", 2)] {
+            unit.sessions().insert_started(session, &network("one")).await.expect("inserts");
+        }
+        unit.sessions().insert(&made).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        assert_eq!(enforce_visitor_limits(&limited(db, 0)).await.expect("enforces"), 1);
+        assert_eq!(kept(db, &["cs_submitted", "cs_intended", "cs_made", "cs_started"]).await, ["cs_submitted", "cs_intended", "cs_made"]);
+    }
+
+    async fn connect_sessions_in_which_a_wallet_signs_are_never_deleted_for_a_limit(db: &TestDatabase) {
+        let of = |token: &str, status, step| ConnectSession { token: token.to_owned(), status, step, ..connect_session() };
+        let mut unit = begin(db).await;
+        for session in [
+            of("created", ConnectStatus::Created, ConnectStep::Transfer),
+            of("scanned", ConnectStatus::Scanned, ConnectStep::Principal),
+            of("done", ConnectStatus::Succeed, ConnectStep::Transfer),
+            of("asked", ConnectStatus::Scanned, ConnectStep::Transfer),
+            of("working", ConnectStatus::Working, ConnectStep::Transfer),
+            of("confirming", ConnectStatus::Confirming, ConnectStep::Stake),
+        ] {
+            unit.connect_sessions().insert(&session, &network("one")).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        assert_eq!(enforce_visitor_limits(&limited(db, 3)).await.expect("enforces"), 0);
+        assert_eq!(enforce_visitor_limits(&limited(db, 0)).await.expect("enforces"), 3);
+        let all = ["created", "scanned", "done", "asked", "working", "confirming"];
+        assert_eq!(kept_connections(db, &all).await, ["asked", "working", "confirming"]);
+    }
+
+    async fn the_oldest_connect_sessions_of_the_heaviest_visitor_go_first(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for (token, visitor, seconds) in [("h1", "heavy", 3), ("h2", "heavy", 1), ("h3", "heavy", 2), ("l1", "light", 0)] {
+            let session = ConnectSession { token: token.to_owned(), created_at: at(seconds), ..connect_session() };
+            unit.connect_sessions().insert(&session, &network(visitor)).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        assert_eq!(enforce_visitor_limits(&limited(db, 2)).await.expect("enforces"), 2);
+        assert_eq!(kept_connections(db, &["h1", "h2", "h3", "l1"]).await, ["h1", "l1"]);
+    }
+
+    async fn card_forms_are_limited_per_order_and_per_visitor(db: &TestDatabase) {
+        let ctx = context(db, at(0));
+        let (one, other) = (network("one"), network("other"));
+        for _ in 0..CARD_FORMS_OF_SUBJECT {
+            assert!(!refused(admit_card_form(&ctx, Mode::Live, "cs_1", &one).await));
+        }
+        assert!(refused(admit_card_form(&ctx, Mode::Live, "cs_1", &other).await), "whoever opens it");
+        for number in CARD_FORMS_OF_SUBJECT..CARD_FORMS_OF_VISITOR {
+            assert!(!refused(admit_card_form(&ctx, Mode::Live, &format!("cs_other{number}"), &one).await));
+        }
+        assert!(refused(admit_card_form(&ctx, Mode::Live, "cs_2", &one).await), "for any order");
+        assert!(!refused(admit_card_form(&ctx, Mode::Live, "cs_2", &other).await));
+        assert!(!refused(admit_card_form(&ctx, Mode::Test, "cs_2", &one).await), "test mode counts alone");
+        let later = Context { clock: context(db, at(3_600)).clock, ..ctx };
+        assert!(!refused(admit_card_form(&later, Mode::Live, "cs_1", &one).await), "an hour later");
+    }
+
+    async fn card_forms_of_the_whole_store_are_limited(db: &TestDatabase) {
+        let ctx = context(db, at(0));
+        let hour = souk_domain::operation::hour_of(at(0));
+        let mut unit = begin(db).await;
+        for _ in 0..CARD_FORMS_OF_STORE - 1 {
+            assert!(unit.hourly_counts().count("card:live:store", hour, CARD_FORMS_OF_STORE).await.expect("counts"));
+        }
+        unit.commit().await.expect("commits");
+        assert!(!refused(admit_card_form(&ctx, Mode::Live, "cs_1", &network("one")).await));
+        assert!(refused(admit_card_form(&ctx, Mode::Live, "cs_2", &network("two")).await));
+        assert!(!refused(admit_card_form(&Context { clock: context(db, at(0).plus(Duration::from_secs(3_600))).clock, ..ctx }, Mode::Live, "cs_2", &network("two")).await));
+    }
+
+    async fn a_customer_has_one_id_for_each_method_at_its_provider(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.methods().insert(&crate::checkout_fixtures::card_method()).await.expect("inserts");
+        let customer = unit.customers().upsert(&crate::checkout_fixtures::customer("cus_1", "z1buyer")).await.expect("inserts");
+        let method = id("pm_card");
+        assert_eq!(unit.customers().provider_customer(&customer.id, &method).await.expect("reads"), None);
+        for provider_id in ["cus_at_provider", "cus_replaced"] {
+            unit.customers().set_provider_customer(&customer.id, &method, provider_id).await.expect("writes");
+            assert_eq!(unit.customers().provider_customer(&customer.id, &method).await.expect("reads").as_deref(), Some(provider_id));
+        }
+        assert_eq!(unit.customers().provider_customer(&customer.id, &id("pm_other")).await.expect("reads"), None);
+    }
+}

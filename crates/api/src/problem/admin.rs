@@ -66,6 +66,7 @@ impl From<LinkError> for Problem {
             LinkError::Range => rejected(&error, "QUANTITY_RANGE_INVALID"),
             LinkError::BadExpiry => rejected(&error, BAD_EXPIRY),
             LinkError::Mode => rejected(&error, MODE_MISMATCH),
+            LinkError::NoSpace => Self::no_space(),
             LinkError::Total(_) => rejected(&error, "AMOUNT_OVERFLOW"),
             LinkError::Amount(ref amount) => invalid_amount("subscription_data", &error, amount.clone()),
             LinkError::Input(error) => error.into(),

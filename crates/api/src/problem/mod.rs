@@ -137,6 +137,12 @@ impl Problem {
         Self::new(StatusCode::REQUEST_TIMEOUT, "The request arrived too slowly").code("REQUEST_TOO_SLOW")
     }
 
+    /// The disk is full, or its remaining space is reserved for payments in progress.
+    #[must_use]
+    pub fn no_space() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, StartError::NoSpace.to_string()).code("NO_SPACE")
+    }
+
     /// An error that the server caused. The caller logs its cause.
     #[must_use]
     pub fn internal() -> Self {
@@ -235,7 +241,10 @@ impl ApiResponse for Problem {
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Self::internal()
+        match error {
+            StorageError::NoSpace(_) => Self::no_space(),
+            _ => Self::internal(),
+        }
     }
 }
 
@@ -304,6 +313,7 @@ impl From<StartError> for Problem {
             StartError::Inactive => rejected(&error, "LINK_INACTIVE"),
             StartError::Misconfigured => rejected(&error, NOT_CONFIGURED),
             StartError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
+            StartError::NoSpace => Self::no_space(),
             StartError::Storage(error) => error.into(),
             StartError::BadExpiry => rejected(&error, BAD_EXPIRY),
             StartError::Mode => rejected(&error, MODE_MISMATCH),

@@ -14,6 +14,7 @@ mod connect_confirmation;
 mod connect_cross_origin;
 mod credit_notes;
 mod customers;
+mod disk;
 mod disputes;
 mod idempotency;
 mod invoices;

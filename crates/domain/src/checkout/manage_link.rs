@@ -27,6 +27,9 @@ pub enum LinkError {
     BadExpiry,
     #[error("mode does not fit the items")]
     Mode,
+    /// See [`StartError::NoSpace`].
+    #[error("{}", StartError::NoSpace)]
+    NoSpace,
     #[error("the total of line_items is out of range")]
     Total(AmountError),
     #[error("an amount of subscription_data is not valid: {0}")]
@@ -43,6 +46,7 @@ impl From<StartError> for LinkError {
             StartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
             StartError::BadExpiry => Self::BadExpiry,
             StartError::Mode => Self::Mode,
+            StartError::NoSpace => Self::NoSpace,
             StartError::Amount(error) => Self::Total(error),
             StartError::Storage(error) => Self::Storage(error),
         }

@@ -34,6 +34,9 @@ pub enum StartError {
     BadExpiry,
     #[error("mode does not fit the items")]
     Mode,
+    /// The remaining disk space is reserved for payments in progress.
+    #[error("Sorry, the store is out of disk space and cannot accept this at the moment. Please try again later.")]
+    NoSpace,
     /// The total is out of range.
     #[error(transparent)]
     Amount(#[from] AmountError),
@@ -62,6 +65,7 @@ pub struct NewSession {
 /// Starts a link. Repeated starts of one link by one visitor within [`START_WINDOW`] return the same session.
 #[tracing::instrument(skip_all, fields(link = %link_id))]
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let link = unit.links().find(link_id).await?.ok_or(StartError::NotFound)?;
@@ -97,6 +101,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
 /// Creates a session for an integrator.
 #[tracing::instrument(skip_all)]
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, StartError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
     if expires_at <= now || expires_at.since(now) > SESSION_LIFETIME_MAX.saturating_add(Duration::from_secs(60)) {
@@ -123,6 +128,10 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     unit.sessions().insert(&session).await?;
     unit.commit().await?;
     Ok(session.id)
+}
+
+fn require_space(ctx: &Context) -> Result<(), StartError> {
+    if ctx.disk.shortage().is_some() { Err(StartError::NoSpace) } else { Ok(()) }
 }
 
 /// Items that can be sold together.

@@ -5,6 +5,7 @@ pub mod beancount;
 pub mod concurrency_limit;
 mod date_header;
 pub mod demo;
+pub mod disk;
 pub mod files;
 pub mod identity;
 pub mod mail;

@@ -1,7 +1,7 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
-use crate::operation::ClockTrust;
+use crate::operation::{ClockTrust, DiskSpace};
 use crate::payment::{
     Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox, SandboxOff,
     SandboxTime, Trigger, WalletRail,
@@ -153,6 +153,8 @@ pub struct Context {
     pub policy: BillingPolicy,
     /// Whether conclusions may be drawn from the time that has passed.
     pub trust: Arc<dyn ClockTrust>,
+    /// Whether new sessions and uploads have space.
+    pub disk: Arc<dyn DiskSpace>,
 }
 
 impl Context {

@@ -6,6 +6,7 @@ use crate::metrics::{CountedJobs, Metrics};
 use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
+use souk_adapters::disk::SystemDisks;
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
@@ -19,11 +20,12 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
+use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -82,7 +84,14 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
         handlers: souk_domain::purpose_handlers(),
         policy: common.policy(),
         trust: Arc::new(TrustedClock),
+        disk: Arc::new(disks(common)),
     }
+}
+
+/// The disks on which the processes of the store write. The disk of a PostgreSQL server cannot be measured from here.
+fn disks(common: &Common) -> SystemDisks {
+    let database = common.database_file().and_then(|file| file.parent().map(Path::to_owned)).filter(|folder| *folder != common.data);
+    SystemDisks::new(std::iter::once(common.data.clone()).chain(database).collect(), common.disk_reserve * 1_024 * 1_024)
 }
 
 /// The store's key, and its migrated database.
@@ -168,6 +177,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url, sandbox
 
 pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sandbox: Sandbox, pace: Pace) -> Result<Parts, Failure> {
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
+    let disk: Arc<dyn DiskSpace> = Arc::new(disks(common));
     let OpenFolder { seed, database } = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
@@ -202,6 +212,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             Some(watch) => Arc::clone(watch) as Arc<dyn ClockTrust>,
             None => Arc::new(TrustedClock),
         },
+        disk: Arc::clone(&disk),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -238,7 +249,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
     let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: tokens.clone() });
     let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails });
-    let files = FileStore::open(common.data.join("files")).await?;
+    let files = FileStore::open(common.data.join("files")).await?.with_reserve(disk);
     Ok(Parts {
         ctx,
         clock,
@@ -306,7 +317,7 @@ mod tests {
         address
     }
 
-    async fn composed(folder: &std::path::Path) -> Parts {
+    async fn composed(folder: &Path) -> Parts {
         let words = ["souk", "work", "--data", folder.to_str().expect("text"), "--allow-private-networks"];
         let Command::Work(WorkArgs { common, .. }) = Cli::try_parse_from(words).expect("parses").command else {
             unreachable!("the arguments say work")

@@ -79,7 +79,8 @@ pub enum Command {
         #[command(subcommand)]
         command: ClockCommand,
     },
-    /// Check what the store needs outside its database: that payment methods work, and that the store has staked for gas. Says how to
+    /// Check what the store needs outside its database: that enough disk space is free, that payment methods work, and that the store has
+    /// staked for gas. Says how to
     /// provide what is missing, and exits with 1 if something is.
     Doctor(DoctorArgs),
     /// Check the whole database without changing it. Prints each violation and exits with 1 if there is one.
@@ -275,6 +276,9 @@ impl ServeArgs {
     }
 }
 
+/// The default reserve of disk space, in MiB: several times the longest write-ahead log of SQLite.
+const DISK_RESERVE: u64 = 256;
+
 #[derive(Debug, Clone, Args)]
 pub struct Common {
     /// The data folder: everything that is not in a database.
@@ -312,6 +316,9 @@ pub struct Common {
     /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
     #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
     pub charge_concurrency: usize,
+    /// Free disk space, in MiB, that is kept for payments in progress: with less, new sessions and uploads are refused. 0: no reserve.
+    #[arg(long, env = "SOUK_DISK_RESERVE", value_name = "MIB", default_value_t = DISK_RESERVE, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub disk_reserve: u64,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk", value_parser = parse_name)]
     pub name: String,
@@ -403,6 +410,7 @@ mod tests {
             ("--mail-from", "nobody", "Our Store <store@example.com>"),
             ("--name", " ", "at most 100 characters"),
             ("--charge-concurrency", "0", "from 1 to 1000"),
+            ("--disk-reserve", "2000000", "1000000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
             ("--sandbox", "yes", "possible values: on, off"),

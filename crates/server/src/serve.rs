@@ -147,7 +147,8 @@ fn serve_health(
 ) -> Result<(), Failure> {
     let Some(listener) = listener else { return Ok(()) };
     println!("Health checks and metrics are at http://{}/", listener.local_addr()?);
-    let health = Health { store: Arc::clone(&parts.ctx.store), queue: Arc::new(QueueProbe(parts.queue.clone())) };
+    let health =
+        Health { store: Arc::clone(&parts.ctx.store), queue: Arc::new(QueueProbe(parts.queue.clone())), disk: Arc::clone(&parts.ctx.disk) };
     let routes = Route::new().at("/metrics", metrics_endpoint(parts, None)).nest_no_strip("/", health::routes(health));
     let server = Server::new(listener, Capacity::of_health(), Pace::default())?;
     background.spawn(async move { server.run(routes.map_to_response(), stop, HEALTH_GRACE).await });

@@ -51,6 +51,8 @@ enum RecurringJob {
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
+    /// Measures the disk, so that a shortage is logged even if nobody visits the store.
+    CheckDisk,
 }
 
 impl RecurringJob {
@@ -62,12 +64,14 @@ impl RecurringJob {
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
-            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
+            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock | Self::CheckDisk => {
+                false
+            }
         }
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 14] = [
+const TABLE: [(RecurringJob, Duration); 15] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -85,6 +89,7 @@ const TABLE: [(RecurringJob, Duration); 14] = [
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
     CHECK_CLOCK,
+    (RecurringJob::CheckDisk, Duration::from_secs(30)),
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
 
@@ -215,6 +220,11 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckClock => check(ctx, watch).await,
+        RecurringJob::CheckDisk => {
+            // The adapter logs a change.
+            ctx.disk.shortage();
+            Ok(())
+        }
     }?;
     Ok(Vec::new())
 }
@@ -318,6 +328,6 @@ mod tests {
             ]
         );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
-        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
+        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock", "CheckDisk"]);
     }
 }

@@ -7204,6 +7204,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/disk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process that answers has enough disk space, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Disk"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7891,6 +7944,19 @@ export interface components {
             did: string;
             name: string;
             email: string;
+        };
+        /** Disk */
+        Disk: {
+            /** @description Less than the reserve is free: new sessions and uploads are refused. */
+            short: boolean;
+            /** @description The machine whose disk is short. */
+            host?: string;
+            /** @description A folder of the store on that disk. */
+            folder?: string;
+            /** Format: uint64 */
+            free_bytes?: number;
+            /** Format: uint64 */
+            reserve_bytes?: number;
         };
         /** Dispute */
         Dispute: {

@@ -545,6 +545,9 @@ export interface Clock {
   host: string | null;
 }
 
+/** Whether the store has enough disk space. The other fields are null if it has. */
+export type Disk = ServerObject<'Disk'>;
+
 /** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'

@@ -283,6 +283,9 @@ pub(super) fn commit_failure(error: sqlx::Error) -> StorageError {
     }
 }
 
+/// The codes of a full disk: SQLITE_FULL, and PostgreSQL's `disk_full`.
+const NO_SPACE: [&str; 2] = ["13", "53100"];
+
 /// Converts a driver's error. A unique violation becomes [`StorageError::Duplicate`] with the constraint's name on PostgreSQL, and
 /// with `table.column, table.column` on SQLite.
 pub(super) fn storage(error: sqlx::Error) -> StorageError {
@@ -292,6 +295,9 @@ pub(super) fn storage(error: sqlx::Error) -> StorageError {
             StorageError::Duplicate(database_error.constraint().unwrap_or(columns).to_owned())
         }
         Some(database_error) if database_error.code().is_some_and(|code| CONFLICTS.contains(&code.as_ref())) => StorageError::Conflict,
+        Some(database_error) if database_error.code().is_some_and(|code| NO_SPACE.contains(&code.as_ref())) => {
+            StorageError::NoSpace(Box::new(error))
+        }
         _ => StorageError::Driver(Box::new(error)),
     }
 }

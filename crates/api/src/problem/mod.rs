@@ -14,6 +14,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
+use souk_domain::operation::NoSpace;
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
@@ -133,6 +134,12 @@ impl Problem {
         Self::new(StatusCode::REQUEST_TIMEOUT, "The request arrived too slowly").code("REQUEST_TOO_SLOW")
     }
 
+    /// The disk is full, or its remaining space is reserved for payments in progress.
+    #[must_use]
+    pub fn no_space() -> Self {
+        NoSpace.into()
+    }
+
     /// An error that the server caused. The caller logs its cause.
     #[must_use]
     pub fn internal() -> Self {
@@ -231,7 +238,10 @@ impl ApiResponse for Problem {
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Self::internal()
+        match error {
+            StorageError::NoSpace(_) => Self::no_space(),
+            _ => Self::internal(),
+        }
     }
 }
 
@@ -272,6 +282,12 @@ impl From<RailError> for Problem {
 }
 
 /// The store works; its sandbox is unavailable.
+impl From<NoSpace> for Problem {
+    fn from(error: NoSpace) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()).code("NO_SPACE")
+    }
+}
+
 impl From<SandboxOff> for Problem {
     fn from(off: SandboxOff) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, off.to_string()).code("SANDBOX_OFF")

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod connect;
 pub mod credit_notes;
 pub mod customers;
+pub mod disk;
 pub mod disputes;
 pub mod health;
 pub mod input;

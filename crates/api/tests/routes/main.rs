@@ -18,6 +18,7 @@ mod connect_orders;
 mod connect_undecided;
 mod credit_notes;
 mod customers;
+mod disk;
 mod disputes;
 mod idempotency;
 mod invoices;

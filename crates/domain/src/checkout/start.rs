@@ -6,6 +6,7 @@ use super::{
     SessionStatus, SubscriptionTerms,
 };
 use crate::context::Context;
+use crate::operation::NoSpace;
 use crate::payment::{SandboxOff, lacks_sandbox};
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
@@ -29,6 +30,8 @@ pub enum StartError {
     /// Nobody could pay the session.
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
+    #[error(transparent)]
+    NoSpace(#[from] NoSpace),
     /// The total is out of range.
     #[error(transparent)]
     Amount(#[from] AmountError),
@@ -61,6 +64,8 @@ pub enum CreateSessionError {
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
     #[error(transparent)]
+    NoSpace(#[from] NoSpace),
+    #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
@@ -86,6 +91,7 @@ pub struct NewSession {
 /// it because the sandbox is off.
 #[tracing::instrument(skip_all, fields(link = %link_id))]
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let link = unit.links().find(link_id).await?.ok_or(StartError::NotFound)?;
@@ -124,6 +130,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
 /// Creates a session for an integrator. Refused like [`start`] while nobody could pay it.
 #[tracing::instrument(skip_all)]
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, CreateSessionError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
     if expires_at <= now || expires_at.since(now) > SESSION_LIFETIME_MAX.saturating_add(Duration::from_secs(60)) {
@@ -153,6 +160,10 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     unit.sessions().insert(&session).await?;
     unit.commit().await?;
     Ok(session.id)
+}
+
+fn require_space(ctx: &Context) -> Result<(), NoSpace> {
+    if ctx.disk.shortage().is_some() { Err(NoSpace) } else { Ok(()) }
 }
 
 /// Items that can be sold together.

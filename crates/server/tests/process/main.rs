@@ -5,6 +5,7 @@ mod buyer;
 mod commands;
 mod connections;
 mod crash;
+mod disk;
 mod drain;
 mod folder;
 mod history;

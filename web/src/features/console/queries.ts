@@ -4,6 +4,7 @@ import type {
   Clock,
   CreditNote,
   Customer,
+  Disk,
   Dispute,
   Invoice,
   Page,
@@ -18,14 +19,21 @@ import { loadErrorMessages } from '@/i18n/translate';
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
 const MAX_PAGE_SIZE = 100;
-/** How often a page of the console asks whether the clock is trusted. */
-const CLOCK_POLL_MS = 60_000;
+/** How often a page of the console asks whether the clock is trusted and whether disk space is left. */
+const HEALTH_POLL_MS = 60_000;
 
 /** Whether the clock of the store is trusted. */
 export const storeClockQuery = queryOptions({
   queryKey: ['clock'],
   queryFn: () => api.get<Clock>('/api/clock'),
-  refetchInterval: CLOCK_POLL_MS,
+  refetchInterval: HEALTH_POLL_MS,
+});
+
+/** Whether the store has enough disk space. */
+export const diskQuery = queryOptions({
+  queryKey: ['disk'],
+  queryFn: () => api.get<Disk>('/api/disk'),
+  refetchInterval: HEALTH_POLL_MS,
 });
 
 export const clocksQuery = queryOptions({

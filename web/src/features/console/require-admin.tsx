@@ -3,6 +3,7 @@ import { useUser } from '@/app/queries';
 import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
 import { ClockBanner } from './clock-banner';
+import { DiskBanner } from './disk-banner';
 import { useTexts } from './texts';
 
 /** A page of the console; other users see that it is for administrators. */
@@ -14,6 +15,7 @@ export function RequireAdmin({ children }: { children: ReactNode }) {
   return (
     <>
       <ClockBanner />
+      <DiskBanner />
       {children}
     </>
   );

@@ -66,6 +66,7 @@ impl TestApp {
             handlers: souk_domain::purpose_handlers(),
             policy: souk_domain::billing::BillingPolicy::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
+            disk: Arc::new(souk_domain::operation::UnlimitedDisk),
         };
         let printer = PdfPrinter {
             seller: Party { name: "Souk".to_owned(), details: Vec::new() },

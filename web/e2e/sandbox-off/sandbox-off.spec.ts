@@ -1,6 +1,7 @@
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import type { App, InvoiceDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
+import type { DisplaySettings } from '../fixtures/display-settings';
 import { Customer, forEachDisplay, SETTLED } from '../server/customer';
 import { Owner } from '../server/owner';
 import { BUYER } from './buyer';
@@ -18,12 +19,14 @@ async function paidApp(customer: Customer): Promise<string> {
   return list[0].did;
 }
 
-async function methodPage(browser: Browser, page: Page, language: 'en' | 'zh'): Promise<Customer> {
+async function methodPage(browser: Browser, page: Page, display: DisplaySettings): Promise<Customer> {
   const owner = await Owner.of(browser);
-  return customerIn(await owner.page(page, { locale: language }), language);
+  return customerIn(await owner.page(page, display), display.locale);
 }
 
-forEachDisplay(({ locale }) => {
+forEachDisplay((display) => {
+  const { locale } = display;
+
   test('a new test order is refused, and the page says why', async ({ page }) => {
     const customer = await customerIn(page, locale);
     const { translate } = customer;
@@ -57,7 +60,7 @@ forEachDisplay(({ locale }) => {
   });
 
   test('an owner reads that the method is off, not that it is broken', async ({ page, browser }) => {
-    const admin = await methodPage(browser, page, locale);
+    const admin = await methodPage(browser, page, display);
     await admin.page.goto('/console/payment-methods/pm_sandbox_1_wallet');
     await expect(admin.page.getByText(admin.translate('error-messages:error.SANDBOX_OFF'))).toBeVisible(SETTLED);
     await expect(admin.page.getByText(admin.translate('console:methods.broken'))).toHaveCount(0);

@@ -135,10 +135,8 @@ forEachDisplay(({ locale }) => {
     await page.locator('[id="billing_address.postal_code"]').fill('94103');
     await customer.expectValidPage();
     await customer.pay.click();
-    await page.locator('#card_number').fill('4242 4242 4242 4242');
-    await page.locator('#card_expiry').fill('12 / 34');
-    await page.locator('#card_cvc').fill('123');
-    await page.getByRole('dialog').locator('button[type=submit]').click();
+    await customer.fillCard('4242 4242 4242 4242');
+    await customer.submitCard();
     await expect(page.getByRole('heading', { level: 1, name: translate('completed:title') })).toBeVisible(SETTLED);
     const me = await customer.get<Account>('/api/customers/me');
     expect(me.address?.country ?? '', 'no country was entered').toBe('');

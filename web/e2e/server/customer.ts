@@ -121,6 +121,29 @@ export class Customer {
     await expect(this.pay).not.toHaveText(this.translate('checkout:form.connectFirst'));
   }
 
+  /** Fills in the form of the card dialog, without submitting it. */
+  async fillCard(number: string): Promise<void> {
+    await this.page.locator('#card_number').fill(number);
+    await this.page.locator('#card_expiry').fill('12 / 34');
+    await this.page.locator('#card_cvc').fill('123');
+  }
+
+  async submitCard(): Promise<void> {
+    await this.page.getByRole('dialog').locator('button[type=submit]').click();
+  }
+
+  /** Buys an app for dollars with a card. */
+  async buyByCard(name: string, number: string): Promise<void> {
+    await this.open(name, 'app');
+    await this.page.getByRole('radio', { name: /USD/ }).check({ force: true });
+    await this.page.locator('[id="billing_address.postal_code"]').fill('94103');
+    await this.pay.click();
+    await this.fillCard(number);
+    await this.submitCard();
+    const title = this.page.getByRole('heading', { level: 1, name: this.translate('completed:title') });
+    await expect(title).toBeVisible(SETTLED);
+  }
+
   /** The submit button of the checkout. */
   get pay(): Locator {
     return this.page.locator('.checkout-pay button');

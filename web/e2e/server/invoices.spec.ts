@@ -14,15 +14,7 @@ forEachDisplay(({ locale }) => {
     const customer = new Customer(page, locale);
     const { translate } = customer;
     const owner = await Owner.of(browser);
-    await customer.open('hushwave', 'app');
-    await page.getByRole('radio', { name: /USD/ }).check({ force: true });
-    await page.locator('[id="billing_address.postal_code"]').fill('94103');
-    await customer.pay.click();
-    await page.locator('#card_number').fill(REFUND_FAILS);
-    await page.locator('#card_expiry').fill('12 / 34');
-    await page.locator('#card_cvc').fill('123');
-    await page.getByRole('dialog').locator('button[type=submit]').click();
-    await expect(page.getByRole('heading', { level: 1, name: translate('completed:title') })).toBeVisible(SETTLED);
+    await customer.buyByCard('hushwave', REFUND_FAILS);
     const { list } = await customer.get<List<Invoice>>('/api/invoices');
     const id = list[0]?.id ?? '';
     await owner.post('/api/refunds', { invoice_id: id, amount: '1' });

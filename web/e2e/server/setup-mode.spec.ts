@@ -53,11 +53,9 @@ forEachDisplay(({ locale }) => {
     await page.locator('[id="billing_address.postal_code"]').fill('94103');
     await customer.expectValidPage();
     await customer.pay.click();
-    await page.locator('#card_number').fill('4242 4242 4242 4242');
-    await page.locator('#card_expiry').fill('12 / 34');
-    await page.locator('#card_cvc').fill('123');
+    await customer.fillCard('4242 4242 4242 4242');
     await customer.expectValidPage();
-    await page.getByRole('dialog').locator('button[type=submit]').click();
+    await customer.submitCard();
     await expect(page.getByRole('heading', { level: 1, name: translate('completed:setup') })).toBeVisible(SETTLED);
     await customer.expectValidPage();
     const created = await customer.subscription();

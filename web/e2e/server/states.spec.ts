@@ -48,16 +48,7 @@ forEachDisplay(({ locale, scheme }) => {
 
   test('the lists of holds and payment methods, and a disputed payment, fit the screen', async ({ page, browser }) => {
     const customer = new Customer(page, locale);
-    const { translate } = customer;
-    await customer.open('hushwave', 'app');
-    await page.getByRole('radio', { name: /USD/ }).check({ force: true });
-    await page.locator('[id="billing_address.postal_code"]').fill('94103');
-    await customer.pay.click();
-    await page.locator('#card_number').fill(DISPUTED);
-    await page.locator('#card_expiry').fill('12 / 34');
-    await page.locator('#card_cvc').fill('123');
-    await page.getByRole('dialog').locator('button[type=submit]').click();
-    await expect(page.getByRole('heading', { level: 1, name: translate('completed:title') })).toBeVisible(SETTLED);
+    await customer.buyByCard('hushwave', DISPUTED);
     const owner = await Owner.of(browser);
     const disputes = async () => (await owner.get<List<unknown>>('/api/disputes')).list.length;
     await expect.poll(disputes, SETTLED).toBeGreaterThan(0);

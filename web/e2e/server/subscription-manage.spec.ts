@@ -27,11 +27,9 @@ forEachDisplay(({ locale }) => {
       await dialog.getByRole('radio', { name: /\$2\.99/ }).check({ force: true });
       await customer.expectValidPage();
       await dialog.getByRole('button', { name: translate('subscription:payment.toCard') }).click();
-      await page.locator('#card_number').fill('4242 4242 4242 4242');
-      await page.locator('#card_expiry').fill('12 / 34');
-      await page.locator('#card_cvc').fill('123');
+      await customer.fillCard('4242 4242 4242 4242');
       await customer.expectValidPage();
-      await page.getByRole('dialog').locator('button[type=submit]').click();
+      await customer.submitCard();
       await expect(page.getByText('Visa •••• 4242').first()).toBeVisible(SETTLED);
       await expect(page.getByText(translate('subscription:payment.done'))).toBeVisible(SETTLED);
       await customer.expectValidPage();

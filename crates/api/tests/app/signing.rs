@@ -4,8 +4,8 @@ use super::{ACCEPTED, Buyer, Connect, Plans, TestApp, claim_of, signed_claim};
 use serde_json::{Value, json};
 use souk_adapters::testing::TestDatabase;
 use souk_domain::checkout::SubscriptionTerms;
-use souk_domain::payment::{self, Attempt, AttemptContext, Decline, Outcome, Purpose, PurposeKind, Trigger, check_due};
-use souk_domain::shared::Mode;
+use souk_domain::payment::{self, Attempt, AttemptContext, Decline, Outcome, Purpose, PurposeKind, Settlement, Trigger, check_due};
+use souk_domain::shared::{Amount, Mode};
 use souk_domain::storage::UnitOfWork;
 use souk_sandbox::ledger::Generation;
 use std::time::Duration;
@@ -104,11 +104,21 @@ pub async fn decline_mandate(app: &TestApp, connect: &Connect) {
 
 /// As [`decline_mandate`], in a unit of work of the caller.
 pub async fn record_decline(app: &TestApp, unit: &mut dyn UnitOfWork, attempt: Attempt) {
+    let decline = Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() };
+    record(app, unit, attempt, Outcome::Declined(decline)).await;
+}
+
+/// Records that the network has settled an attempt with this amount.
+pub async fn record_settled(app: &TestApp, unit: &mut dyn UnitOfWork, attempt: Attempt, amount: Amount) {
+    let settlement = Settlement { reference: "0xab".to_owned(), payer: String::new(), amount, card: None };
+    record(app, unit, attempt, Outcome::Settled(settlement)).await;
+}
+
+async fn record(app: &TestApp, unit: &mut dyn UnitOfWork, attempt: Attempt, outcome: Outcome) {
     let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
     let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
-    let decline = Outcome::Declined(Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() });
     let context = AttemptContext { attempt, method, currency };
-    payment::record(&app.ctx, unit, &context, &decline, Trigger::Reconciler).await.expect("records");
+    payment::record(&app.ctx, unit, &context, &outcome, Trigger::Reconciler).await.expect("records");
 }
 
 /// The purposes of the transactions of a connect session, in a fixed order: while the clock stands still, their own is unknown.

@@ -1,25 +1,16 @@
 //! Connect sessions of an order with a mandate and a deposit: they follow the order, whichever process records what the network decides.
 
 use crate::app::TestApp;
-use crate::app::signing::{begin_plan, sign};
+use crate::app::signing::{begin_plan, record_settled, sign};
 use serde_json::json;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::payment::{self, Attempt, AttemptContext, Outcome, PurposeKind, Settlement, Trigger, check_due};
-use souk_domain::storage::UnitOfWork;
+use souk_domain::payment::{self, Attempt, PurposeKind, check_due};
 use std::time::Duration;
 use tokio::task::yield_now;
 
 fn attempt_of(transactions: &[Attempt], kind: PurposeKind) -> Attempt {
     transactions.iter().find(|attempt| attempt.purpose.kind() == kind).expect("was signed").clone()
-}
-
-async fn record_settled(app: &TestApp, unit: &mut dyn UnitOfWork, attempt: Attempt) {
-    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
-    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
-    let settlement = Settlement { reference: "0xab".to_owned(), payer: String::new(), amount: attempt.amount, card: None };
-    let context = AttemptContext { attempt, method, currency };
-    payment::record(&app.ctx, unit, &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("records");
 }
 
 on_both! {
@@ -73,7 +64,8 @@ async fn an_order_whose_mandate_and_deposit_settle_at_once_is_charged() {
     let (mandate, deposit) = (attempt_of(&transactions, PurposeKind::Mandate), attempt_of(&transactions, PurposeKind::Stake));
 
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    record_settled(&app, unit.as_mut(), mandate).await;
+    let amount = mandate.amount;
+    record_settled(&app, unit.as_mut(), mandate, amount).await;
     let ctx = app.ctx.clone();
     let concurrent = tokio::spawn(async move { payment::settle(&ctx, &deposit.id).await });
     let waiting = "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";

@@ -2,7 +2,8 @@
 //! nothing is paid for them after their end.
 
 use crate::app::signing::{
-    assert_confirming, assert_refused, begin_order, begin_plain_plan, begin_plan, pay, record_decline, sign, signed_purposes,
+    assert_confirming, assert_refused, begin_order, begin_plain_plan, begin_plan, pay, record_decline, record_settled, sign,
+    signed_purposes,
 };
 use crate::app::{Buyer, Connect, Plans, Subscriber, TOKEN, Terms, TestApp, claim_of, wallet};
 use serde_json::{Value, json};
@@ -11,10 +12,7 @@ use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, PaymentTargetError, RechargeError};
-use souk_domain::payment::{
-    self, Attempt, AttemptContext, Outcome, Purpose, PurposeKind, Settlement, SigningStep, Trigger, WalletSignature, check_due,
-    networks_due,
-};
+use souk_domain::payment::{self, Attempt, Purpose, PurposeKind, SigningStep, WalletSignature, check_due, networks_due};
 use souk_domain::shared::{Amount, SessionId};
 use souk_domain::storage::UnitOfWork;
 use std::time::Duration;
@@ -328,12 +326,8 @@ on_both! {
         let (connect, _) = pay(&app, &alice).await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
         let attempt = unit.attempts().of_connect_session(&connect.token).await.expect("reads").remove(0);
-        let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
-        let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
         let intent = attempt.purpose.intent().expect("a payment").clone();
-        let settlement = Settlement { reference: "0xab".to_owned(), payer: String::new(), amount: Amount::new(3), card: None };
-        let context = AttemptContext { attempt, method, currency };
-        payment::record(&app.ctx, unit.as_mut(), &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("records");
+        record_settled(&app, unit.as_mut(), attempt, Amount::new(3)).await;
         unit.commit().await.expect("commits");
         owner.browser.post(&format!("/api/payment-intents/{intent}/resolve"), &json!({})).await.ok();
         app.drain().await;

@@ -136,7 +136,7 @@ on_both! {
         assert_eq!(buyer.billing.customer_balance().await, 500);
         buyer.billing.is_sound().await;
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 500, credited: 500 }, "the balance pays what is owed");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 500, credited: 500 }, "the balance pays the amount due");
         buyer.billing.is_sound().await;
     }
 

@@ -80,7 +80,7 @@ on_both! {
         buyer.billing.is_sound().await;
 
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 }, "the balance pays what it can");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 }, "the balance pays a part of the invoice");
         let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
         assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "the rest can be paid again");

@@ -294,6 +294,31 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2"]);
     }
 
+    async fn a_delayed_answer_expands_the_charge_that_was_made_meanwhile(db: &TestDatabase) {
+        let bench = std::sync::Arc::new(Bench::open(db).await);
+        let card = bench.saved("att_1", SLOW).await;
+        let charging = tokio::spawn({
+            let bench = bench.clone();
+            async move {
+                let form = [
+                    ("amount", "900"),
+                    ("currency", "usd"),
+                    ("customer", card.customer.as_str()),
+                    ("payment_method", card.card.as_str()),
+                    ("off_session", "true"),
+                    ("confirm", "true"),
+                    ("expand[]", "latest_charge"),
+                ];
+                bench.server(Verb::POST, "/v1/payment_intents", &form).await
+            }
+        });
+        until("it is processing", async || bench.kinds().iter().any(|kind| kind == "payment_intent.processing")).await;
+        bench.clock.advance(Duration::from_secs(6));
+        let answer = charging.await.expect("answers").body;
+        assert_eq!((&answer["status"], &answer["latest_charge"]["object"]), (&"succeeded".into(), &"charge".into()), "{answer}");
+        assert_eq!(answer["latest_charge"]["amount"], 900);
+    }
+
     async fn a_retried_charge_of_a_silent_card_is_pending(db: &TestDatabase) {
         let bench = std::sync::Arc::new(Bench::open(db).await);
         let card = bench.saved("att_1", SILENT).await;

@@ -1,4 +1,4 @@
-//! What a card processor reports by itself: events, which name an object to fetch again.
+//! The events that a card processor sends. Each names an object that the store then fetches.
 
 use crate::shared::Timestamp;
 

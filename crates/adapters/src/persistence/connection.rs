@@ -193,7 +193,10 @@ impl Connection {
             let chunk: Vec<_> = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
             let (sql, inputs) = if is_sqlite || size == 1 {
                 // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
-                (text(Source::Values(placeholders(&chunk, !is_sqlite))), Inputs::Values(chunk.into_iter().flatten().collect()))
+                let text = text(Source::Values(placeholders(&chunk, !is_sqlite)));
+                let mut values = Vec::with_capacity(chunk.iter().map(Vec::len).sum());
+                values.extend(chunk.into_iter().flatten());
+                (text, Inputs::Values(values))
             } else {
                 let columns = columns(chunk);
                 let arrays = columns.iter().zip(1..).map(|(column, number)| format!("${number}::{}[]", column.kind.postgres_name()));

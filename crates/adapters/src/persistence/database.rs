@@ -26,6 +26,8 @@ const SQLITE_ROWS: usize = 512;
 /// The number of pages in the write-ahead log from which a commit checkpoints them itself. It is far above what is written within
 /// [`CHECKPOINTS`], so that normally only the [`checkpoint`] task does this work.
 const LOG_PAGES_MAX: &str = "20000";
+/// The page cache of the connection that writes, as SQLite's `cache_size`: a negative number of KiB.
+const WRITER_CACHE: &str = "-16384";
 /// How often the write-ahead log is checkpointed into the file.
 const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
@@ -156,6 +158,8 @@ impl Database {
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
+        // A batch fits into the cache and its undo log into memory, so that only its commit writes to files.
+        let writing = writing.pragma("cache_size", WRITER_CACHE).pragma("temp_store", "MEMORY");
         // If SQLite has rolled a transaction back (for example, when the disk is full), sqlx still counts it as open and could begin
         // no other one on that connection. Such a connection is discarded.
         let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();

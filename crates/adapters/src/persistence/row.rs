@@ -5,7 +5,7 @@ use super::value::{Kind, Stored, Value};
 use souk_domain::shared::StorageError;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Column, Row as _};
+use sqlx::{Column, ColumnIndex as _, Row as _};
 use std::ops::Range;
 
 /// Converts a driver's result type to this module's type.
@@ -111,15 +111,14 @@ impl Row {
     }
 
     fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
-        let position = match &self.part {
-            None => None,
-            Some(part) => Some(self.position_within(part.clone(), column)?),
+        let position = match (&self.part, &self.cells) {
+            (Some(part), _) => self.position_within(part.clone(), column)?,
+            (None, Cells::Sqlite(row)) => column.index(row).map_err(storage)?,
+            (None, Cells::Postgres(row)) => column.index(row).map_err(storage)?,
         };
-        match (&self.cells, position) {
-            (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),
-            (Cells::Sqlite(row), Some(position)) => Value::of_sqlite(row, position, kind),
-            (Cells::Postgres(row), None) => Value::of_postgres(row, column, kind),
-            (Cells::Postgres(row), Some(position)) => Value::of_postgres(row, position, kind),
+        match &self.cells {
+            Cells::Sqlite(row) => Value::of_sqlite(row, position, kind),
+            Cells::Postgres(row) => Value::of_postgres(row, position, kind),
         }
         .map_err(storage)
     }

@@ -198,6 +198,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
+    async fn past_due_of(&mut self, customer: &CustomerId) -> Result<Vec<SubscriptionId>, StorageError> {
+        let select = "SELECT id FROM subscriptions WHERE customer_id = $1 AND past_due_since IS NOT NULL ORDER BY id";
+        self.0.query(select).bind(customer).all().await?.iter().map(|row| row.get("id")).collect()
+    }
+
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError> {
         let select = "SELECT * FROM subscriptions WHERE customer_id = $1 AND status <> 'canceled' ORDER BY id";
         let rows = self.0.query(select).bind(customer).all().await?;

@@ -63,16 +63,24 @@ impl SandboxDb {
         Ok(Self::Postgres(pool))
     }
 
-    /// Runs `statements` in one transaction, one process at a time. Each is a `CREATE .. IF NOT EXISTS` that both databases accept.
+    /// Runs `statements`, one process at a time. Each is a `CREATE .. IF NOT EXISTS` that both databases accept. On PostgreSQL each has its
+    /// own transaction: one for all would lock all tables, which running processes lock in another order.
     pub async fn create_tables(&self, statements: &[&'static str]) -> Result<(), SandboxDbError> {
-        let mut tx = self.begin().await?;
-        if let SandboxTx::Postgres(inner) = &mut tx {
-            lock_schema(inner).await?;
+        let at_once = match self {
+            Self::Sqlite(_) => statements.len().max(1),
+            Self::Postgres(_) => 1,
+        };
+        for statements in statements.chunks(at_once) {
+            let mut tx = self.begin().await?;
+            if let SandboxTx::Postgres(inner) = &mut tx {
+                lock_schema(inner).await?;
+            }
+            for statement in statements {
+                tx.execute(statement, &[]).await?;
+            }
+            tx.commit().await?;
         }
-        for statement in statements {
-            tx.execute(statement, &[]).await?;
-        }
-        tx.commit().await
+        Ok(())
     }
 
     /// Begins a transaction that may write. On SQLite it takes the write lock immediately.

@@ -157,6 +157,9 @@ pub struct VerifyArgs {
     /// Run N random customer histories on a temporary database and check that database instead.
     #[arg(long, value_name = "N")]
     pub history: Option<u32>,
+    /// Compare the database with the sandbox's networks as well, which a process with --sandbox-faults runs at this address.
+    #[arg(long, value_name = "URL", hide = true, value_parser = parse_http, conflicts_with = "history")]
+    pub networks: Option<Url>,
     #[command(flatten)]
     pub histories: HistoryArgs,
 }

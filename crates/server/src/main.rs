@@ -61,8 +61,8 @@ fn main() -> ExitCode {
             Command::Clock { common, command } => commands::clock(&common, command).await,
             Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
             Command::Doctor(args) => doctor::run(&args).await,
-            Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
-            Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
+            Command::Verify(VerifyArgs { common, history: None, networks, .. }) => verify::check(&common, networks.as_ref()).await,
+            Command::Verify(VerifyArgs { common, history: Some(count), histories, .. }) => histories::run(common, count, &histories).await,
             Command::HistoryProcess(args) => histories::process(args).await,
             Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {

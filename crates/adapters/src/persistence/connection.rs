@@ -221,7 +221,7 @@ impl Connection {
 
     /// Runs a statement in a transaction that has begun, and returns the number of rows it changed.
     async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        count_statement();
+        count_statement(&statement.sql);
         let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
         match &mut self.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
@@ -279,7 +279,7 @@ impl Connection {
         super::statement_counter::commit();
         match self.state {
             ConnectionState::NotBegun(Engine::Sqlite { writer, group_commit, .. }) => {
-                self.deferred.iter().for_each(|_| count_statement());
+                self.deferred.iter().for_each(|statement| count_statement(&statement.sql));
                 group_commit.commit(writer, self.deferred).await?;
             }
             // No statement ran, and PostgreSQL defers none: there is nothing to commit.
@@ -314,7 +314,7 @@ pub struct Query<'s> {
 macro_rules! run {
     ($query:ident, $run:ident) => {{
         $query.connection.begin_and_flush().await?;
-        count_statement();
+        count_statement($query.sql);
         let (sql, values) = ($query.sql, Inputs::Values($query.values.0?));
         match &mut $query.connection.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
@@ -375,7 +375,8 @@ fn not_begun() -> StorageError {
 }
 
 /// Counts a statement for tests and benchmarks; does nothing without the feature `testing`.
-fn count_statement() {
+#[cfg_attr(not(feature = "testing"), expect(unused_variables, reason = "nothing is counted"))]
+fn count_statement(sql: &str) {
     #[cfg(feature = "testing")]
-    super::statement_counter::statement();
+    super::statement_counter::statement(sql);
 }

@@ -291,6 +291,13 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
     now.plus(Duration::from_secs(seconds))
 }
 
+/// A part of a payment that is refunded.
+#[derive(Debug, Clone, Copy)]
+pub struct RefundPart<'a> {
+    pub intent: &'a PaymentIntentId,
+    pub amount: Amount,
+}
+
 #[async_trait]
 pub trait Intents: Send {
     /// Inserts an intent, or replaces amount, currency, method and status of one that has not succeeded; metadata is kept. If it has
@@ -318,8 +325,13 @@ pub trait Intents: Send {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Reserves a part of what can still be refunded, by one conditional update. False: the rest is smaller than `amount`.
-    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
+    /// Reserves parts of what can still be refunded, by conditional updates. Several parts can be of one intent. False: the rest of an intent
+    /// is smaller than its parts, and nothing is written.
+    async fn reserve_refunds(&mut self, parts: &[RefundPart<'_>], now: Timestamp) -> Result<bool, StorageError>;
+    /// As [`Intents::reserve_refunds`], for one part.
+    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
+        self.reserve_refunds(&[RefundPart { intent: id, amount }], now).await
+    }
     /// Releases a reservation whose money stays with the store.
     async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError>;
     /// A customer's succeeded payments in a currency that can still be refunded in part, newest first, at most `limit`; without those on

@@ -13,6 +13,7 @@ mod metrics;
 mod plans;
 mod sandbox_off;
 mod scale;
+mod soak;
 mod souk;
 mod store_client;
 mod storm;

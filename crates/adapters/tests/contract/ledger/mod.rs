@@ -6,5 +6,6 @@ mod hostile;
 mod mandates;
 mod payments;
 mod recorded;
+mod schema;
 pub mod stakes;
 mod wire;

@@ -3,7 +3,7 @@
 use crate::config::{Common, SecretSeed, without_secrets};
 use crate::data_folder::{self, StoreMark};
 use crate::metrics::{CountedJobs, Metrics};
-use crate::{keys, sandbox};
+use crate::{backup, keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::files::FileStore;
@@ -97,23 +97,26 @@ async fn open_folder(common: &Common) -> Result<OpenFolder, Failure> {
     let (mark, name) = (StoreMark::of(common), database_name(common));
     mark.check_database(common.database_file().is_some_and(|file| !file.exists()), &name)?;
     let database = open_database(common).await?;
-    let is_empty = check_schema(&database, &name).await?.is_none();
-    mark.check_database(is_empty, &name)?;
-    let seed = keys::seed(common, mark.may_create_key(is_empty))?;
+    let version = check_schema(&database, &name).await?;
+    mark.check_database(version.is_none(), &name)?;
+    let seed = keys::seed(common, mark.may_create_key(version.is_none()))?;
+    if let Some(version) = version.filter(|version| *version < known_schema()) {
+        backup::before_migration(common, &database, &seed, version).await?;
+    }
     migrate(&database).await.map_err(|error| format!("{name}: {error}"))?;
     mark.set()?;
     Ok(OpenFolder { seed, database })
 }
 
 /// The database as messages name it: host and path, never a password.
-fn database_name(common: &Common) -> String {
+pub fn database_name(common: &Common) -> String {
     match (&common.database_url, common.database_file()) {
         (_, Some(file)) => format!("the database {}", file.display()),
         (address, None) => format!("the database {}", without_secrets(address.as_deref().unwrap_or_default())),
     }
 }
 
-async fn open_database(common: &Common) -> Result<Database, Failure> {
+pub async fn open_database(common: &Common) -> Result<Database, Failure> {
     let opened = match common.database_file() {
         Some(file) => Database::open_file(&file).await,
         None => Database::open(common.database_url.as_deref().unwrap_or_default()).await,
@@ -125,7 +128,7 @@ async fn open_database(common: &Common) -> Result<Database, Failure> {
 ///
 /// # Errors
 /// A newer version of Souk has written the database.
-async fn check_schema(database: &Database, name: &str) -> Result<Option<i64>, Failure> {
+pub async fn check_schema(database: &Database, name: &str) -> Result<Option<i64>, Failure> {
     let (version, known) = (schema_version(database).await.map_err(|error| format!("{name}: {error}"))?, known_schema());
     match version {
         Some(version) if version > known => Err(format!(

@@ -26,7 +26,7 @@ pub fn seed(common: &Common, may_create: bool) -> Result<SecretSeed, String> {
     if let Some(seed) = &common.secret_key {
         return Ok(seed.clone());
     }
-    let path = common.data.join("secret.key");
+    let path = common.data.join(KEY_FILE);
     if !path.exists() {
         if !may_create {
             let path = path.display();
@@ -38,15 +38,51 @@ pub fn seed(common: &Common, may_create: bool) -> Result<SecretSeed, String> {
     parse_secret(&text).map_err(|expected| format!("{}: {expected}", path.display()))
 }
 
+/// The name of the file with the seed.
+pub const KEY_FILE: &str = "secret.key";
+
+/// Whether the key of a backup can become the key of this store.
+///
+/// # Errors
+/// The store has another key already, in its folder or by its configuration.
+pub fn check_restored(common: &Common, restored: &SecretSeed) -> Result<(), String> {
+    let path = common.data.join(KEY_FILE);
+    let (place, known) = match &common.secret_key {
+        Some(seed) => ("SOUK_SECRET_KEY".to_owned(), seed.clone()),
+        None if path.exists() => (path.display().to_string(), seed(common, false)?),
+        None => return Ok(()),
+    };
+    match known == *restored {
+        true => Ok(()),
+        false => Err(format!("{place} is another key than that of the backup: move it away, or restore into another folder")),
+    }
+}
+
+/// Writes the key of a backup into the folder, unless it is there or configured already.
+pub fn restore(common: &Common, restored: &SecretSeed) -> Result<(), String> {
+    check_restored(common, restored)?;
+    let path = common.data.join(KEY_FILE);
+    if common.secret_key.is_some() || path.exists() {
+        return Ok(());
+    }
+    write_new(&path, restored).map_err(|error| format!("{}: {error}", path.display()))?;
+    check_restored(common, restored)
+}
+
 /// Writes a new seed to a temporary file and links it to `path` unless that exists by now, so that readers see a complete file or
 /// none, even after a crash.
 fn create(path: &Path) -> std::io::Result<()> {
-    let (mut seed, mut name) = ([0; 32], [0; 8]);
+    let mut seed = [0; 32];
     SystemRandom.fill(&mut seed);
+    write_new(path, &SecretSeed(seed))
+}
+
+fn write_new(path: &Path, seed: &SecretSeed) -> std::io::Result<()> {
+    let mut name = [0; 8];
     SystemRandom.fill(&mut name);
     let draft = path.with_extension(format!("key.{}", hex(&name)));
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    file.write_all(hex(&seed).as_bytes()).and_then(|()| file.sync_all())?;
+    file.write_all(seed.to_hex().as_bytes()).and_then(|()| file.sync_all())?;
     let linked = std::fs::hard_link(&draft, path);
     std::fs::remove_file(&draft)?;
     match linked {

@@ -43,6 +43,13 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
     })
 }
 
+/// Creates the tables of the networks, for a restore.
+pub async fn create_tables(common: &Common) -> Result<(), Failure> {
+    let database = database(common).await?;
+    ledger::create_tables(&database).await?;
+    Ok(cards::create_tables(&database).await?)
+}
+
 /// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both.
 pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig) -> Result<Opened, Failure> {
     let database = parts.sandbox.clone().ok_or("the sandbox is off")?;

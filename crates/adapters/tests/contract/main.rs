@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod backup;
 mod balances;
 mod beancount;
 mod billing;

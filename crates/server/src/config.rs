@@ -6,10 +6,10 @@ mod parse;
 mod sandbox;
 mod secrets;
 
-pub use backup::{BackupArgs, RestoreArgs};
+pub use backup::{BackupArgs, RestoreArgs, RestoreCommand, RotateKeyArgs};
 pub use parse::parse_secret;
 pub use sandbox::{SandboxChoice, SandboxSwitch};
-pub use secrets::{SecretFiles, hide_secrets, without_secrets};
+pub use secrets::{SecretFiles, hide_secrets, read_key_file, without_secrets};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parse::{
@@ -78,6 +78,8 @@ pub enum Command {
     Backup(BackupArgs),
     /// Restore a backup into an empty store, on SQLite or on PostgreSQL, or confirm that the original of a restored store is stopped.
     Restore(RestoreArgs),
+    /// Replace the store's secret key. Every process of the store must be stopped.
+    RotateKey(RotateKeyArgs),
     /// Show whether the clock is trusted, or confirm it. Automatic billing stops while it is not trusted.
     Clock {
         #[command(flatten)]
@@ -185,6 +187,7 @@ impl Command {
             Self::Doctor(args) => Some(&mut args.common),
             Self::Backup(args) => Some(&mut args.common),
             Self::Restore(args) => Some(&mut args.common),
+            Self::RotateKey(args) => Some(&mut args.common),
             Self::Migrate(common)
             | Self::Key { common, .. }
             | Self::Passport { common, .. }

@@ -35,6 +35,7 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
         Command::Doctor(args) => (&args.common, false),
         Command::Backup(args) => (&args.common, false),
         Command::Restore(args) => (&args.common, false),
+        Command::RotateKey(args) => (&args.common, false),
         Command::Migrate(common)
         | Command::Key { common, .. }
         | Command::Passport { common, .. }
@@ -48,7 +49,11 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
     create(&common.data)?;
     let mut locks = Vec::new();
     let store = open_lock(&common.data, STORE_LOCK)?;
-    let replaces_store = matches!(command, Command::Restore(args) if args.command.is_none());
+    let replaces_store = match command {
+        Command::Restore(args) => args.command.is_none(),
+        Command::RotateKey(_) => true,
+        _ => false,
+    };
     if common.new || replaces_store {
         try_exclusive(&store, &common.data, "another souk command uses")?;
     }

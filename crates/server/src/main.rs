@@ -1,4 +1,4 @@
-//! The binary: `souk serve | work | migrate | backup | restore | key | passport | clock | dead-letters | doctor | verify |
+//! The binary: `souk serve | work | migrate | backup | restore | rotate-key | key | passport | clock | dead-letters | doctor | verify |
 //! ledger | openapi`.
 
 mod backup;
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
             Command::Doctor(args) => doctor::run(&args).await,
             Command::Backup(args) => backup::back_up(&args).await,
             Command::Restore(args) => backup::restore(&args).await,
+            Command::RotateKey(args) => backup::rotate_key(&args).await,
             Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
             Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
             Command::HistoryProcess(args) => histories::process(args).await,

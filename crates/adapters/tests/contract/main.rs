@@ -22,6 +22,7 @@ mod intents;
 mod invoice_payments;
 mod invoices;
 mod journal;
+mod key_rotation;
 mod ledger;
 mod methods;
 mod parity;

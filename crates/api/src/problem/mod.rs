@@ -14,6 +14,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
+use souk_domain::operation::{ConfirmStoppedError, RestoreHeld};
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
@@ -267,6 +268,22 @@ impl From<RailError> for Problem {
             RailError::Rejected(reason) => Self::bad(message).code("NETWORK_REJECTED").param("reason", reason),
             RailError::Misconfigured(reason) => Self::bad(message).code("METHOD_MISCONFIGURED").param("reason", reason),
             RailError::SandboxOff(off) => off.into(),
+        }
+    }
+}
+
+/// The store can be read.
+impl From<RestoreHeld> for Problem {
+    fn from(held: RestoreHeld) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, held.to_string()).code("RESTORE_HELD")
+    }
+}
+
+impl From<ConfirmStoppedError> for Problem {
+    fn from(error: ConfirmStoppedError) -> Self {
+        match error {
+            ConfirmStoppedError::NotWaiting => Self::new(StatusCode::CONFLICT, error.to_string()).code("RESTORE_NOT_WAITING"),
+            ConfirmStoppedError::Storage(error) => error.into(),
         }
     }
 }

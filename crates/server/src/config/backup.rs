@@ -31,6 +31,15 @@ pub struct BackupArgs {
 }
 
 #[derive(Debug, Clone, Args)]
+pub struct RotateKeyArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// A file with the new key, 64 hex digits. Needed if the key is configured; otherwise a random one is written to the data folder.
+    #[arg(long, value_name = "FILE")]
+    pub new_key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
 #[command(subcommand_negates_reqs = true)]
 pub struct RestoreArgs {
     #[command(flatten)]
@@ -50,5 +59,9 @@ pub enum RestoreCommand {
     Status,
     /// Confirm that the original of this store is stopped and will not be started again. Payments and emails continue once what the
     /// networks did since the backup is imported.
-    Confirm,
+    Confirm {
+        /// Continue although a network cannot be asked what it did since the backup, such as one whose account is closed.
+        #[arg(long)]
+        skip_import: bool,
+    },
 }

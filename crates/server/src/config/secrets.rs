@@ -1,7 +1,7 @@
 //! Secrets among the options: from files, and never in a message.
 
 use super::parse::{parse_database, parse_redis, parse_secret, parse_smtp, parse_token};
-use super::{BackupArgs, Command, Common, RestoreArgs};
+use super::{BackupArgs, Command, Common, RestoreArgs, SecretSeed};
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, Error};
 use souk_adapters::backup::Passphrase;
@@ -65,6 +65,14 @@ impl Common {
         }
         Ok(())
     }
+}
+
+/// Reads a key from a file.
+///
+/// # Errors
+/// The file cannot be read or has another format; the message names the file and not its content.
+pub fn read_key_file(file: &Path) -> Result<SecretSeed, String> {
+    read(file, parse_secret)
 }
 
 fn read<T>(file: &Path, parse: fn(&str) -> Result<T, String>) -> Result<T, String> {

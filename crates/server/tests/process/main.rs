@@ -11,6 +11,8 @@ mod folder;
 mod history;
 mod metrics;
 mod plans;
+mod restored;
+mod rotate_key;
 mod sandbox_off;
 mod scale;
 mod souk;

@@ -5,10 +5,12 @@ import type {
   CreditNote,
   Customer,
   Dispute,
+  FoundPayment,
   Invoice,
   Page,
   PaymentMethod,
   PaymentMethodCheck,
+  Restore,
   Stake,
   Subscription,
   TestClock,
@@ -20,12 +22,27 @@ const POLL_MS = 1000;
 const MAX_PAGE_SIZE = 100;
 /** How often a page of the console asks whether the clock is trusted. */
 const CLOCK_POLL_MS = 60_000;
+/** The same while a restored store is on hold: it may continue at any moment. */
+const RESTORE_POLL_MS = 5000;
 
 /** Whether the clock of the store is trusted. */
 export const storeClockQuery = queryOptions({
   queryKey: ['clock'],
   queryFn: () => api.get<Clock>('/api/clock'),
   refetchInterval: CLOCK_POLL_MS,
+});
+
+/** Whether the store was restored from a backup and is on hold. */
+export const restoreQuery = queryOptions({
+  queryKey: ['restore'],
+  queryFn: () => api.get<Restore>('/api/restore'),
+  refetchInterval: ({ state }) => (state.data?.held ? RESTORE_POLL_MS : CLOCK_POLL_MS),
+});
+
+/** Payments that belong to nothing that a restored store knows. */
+export const foundPaymentsQuery = queryOptions({
+  queryKey: ['found-payments'],
+  queryFn: () => api.get<Page<FoundPayment>>('/api/restore/found-payments'),
 });
 
 export const clocksQuery = queryOptions({

@@ -1,6 +1,7 @@
 //! Implementations of the domain's ports: databases, queues, payment networks, mail, files.
 
 pub mod arcblock;
+pub mod backup;
 pub mod beancount;
 pub mod concurrency_limit;
 mod date_header;

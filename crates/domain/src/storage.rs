@@ -9,7 +9,7 @@ use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
-use crate::operation::ClockStates;
+use crate::operation::{ClockStates, FoundPayments, Restores};
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
@@ -118,6 +118,8 @@ pub trait UnitOfWork: Send {
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
+    fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;
+    fn restores(&mut self) -> Box<dyn Restores + '_>;
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by

@@ -1,13 +1,15 @@
 //! Options and environment variables. An invalid value is rejected at start with a message that states the expected format and, for
 //! a secret, not the value.
 
+mod backup;
 mod parse;
 mod sandbox;
 mod secrets;
 
+pub use backup::{BackupArgs, RestoreArgs, RestoreCommand, RotateKeyArgs};
 pub use parse::parse_secret;
 pub use sandbox::{SandboxChoice, SandboxSwitch};
-pub use secrets::{SecretFiles, hide_secrets, without_secrets};
+pub use secrets::{SecretFiles, hide_secrets, read_key_file, without_secrets};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parse::{
@@ -72,6 +74,12 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
+    /// Write a backup of the store, which may be running, to one file: database, files, sandbox and key.
+    Backup(BackupArgs),
+    /// Restore a backup into an empty store, on SQLite or on PostgreSQL, or confirm that the original of a restored store is stopped.
+    Restore(RestoreArgs),
+    /// Replace the store's secret key. Every process of the store must be stopped.
+    RotateKey(RotateKeyArgs),
     /// Show whether the clock is trusted, or confirm it. Automatic billing stops while it is not trusted.
     Clock {
         #[command(flatten)]
@@ -181,6 +189,9 @@ impl Command {
             Self::Verify(args) => Some(&mut args.common),
             Self::HistoryProcess(args) => Some(&mut args.common),
             Self::Doctor(args) => Some(&mut args.common),
+            Self::Backup(args) => Some(&mut args.common),
+            Self::Restore(args) => Some(&mut args.common),
+            Self::RotateKey(args) => Some(&mut args.common),
             Self::Migrate(common)
             | Self::Key { common, .. }
             | Self::Passport { common, .. }
@@ -382,6 +393,14 @@ pub struct RetryDays(pub Vec<u32>);
 /// The seed of the store's keys. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretSeed(pub [u8; 32]);
+
+impl SecretSeed {
+    /// The hex digits of the key file.
+    #[must_use]
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
 
 impl std::fmt::Debug for SecretSeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -4,6 +4,7 @@ use super::batch::{Inputs, Statement, columns, placeholders, postgres_arguments,
 use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use souk_domain::shared::{Id, StorageError};
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
@@ -177,7 +178,31 @@ impl Connection {
         self.run_all(statements).await
     }
 
-    fn inserts(&self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
+    /// As [`Connection::insert`], with a text that is composed from the schema.
+    pub(super) async fn insert_text(&mut self, into: &str, rows: Vec<Values>) -> Result<u64, StorageError> {
+        self.run_all(self.inserts(into, rows, "")?).await
+    }
+
+    /// Runs a statement without values whose text is composed from the schema.
+    pub(super) async fn run_text(&mut self, sql: String) -> Result<(), StorageError> {
+        self.run_all(vec![Statement { sql: sql.into(), inputs: Inputs::Values(Vec::new()), expected_rows: None }]).await.map(drop)
+    }
+
+    /// Streams the rows of a statement, for tables that do not fit into memory. The transaction must have begun.
+    pub(super) fn stream(&mut self, sql: String) -> BoxStream<'_, Result<Row, StorageError>> {
+        let sql = sqlx::AssertSqlSafe(sql);
+        match &mut self.state {
+            ConnectionState::NotBegun(_) => stream::once(async { Err(not_begun()) }).boxed(),
+            ConnectionState::Sqlite(handle) => {
+                sqlx::query(sql).fetch(handle.get()).map(|row| Ok(row.map_err(storage)?.into_output("FROM a table"))).boxed()
+            }
+            ConnectionState::Postgres(handle) => {
+                sqlx::query(sql).fetch(handle.get()).map(|row| Ok(row.map_err(storage)?.into_output("FROM a table"))).boxed()
+            }
+        }
+    }
+
+    fn inserts(&self, into: &str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
         self.statements(rows, |source| match source {
             Source::Values(values) => format!("{into} VALUES {values} {conflict}"),
             Source::Columns { arrays, .. } => format!("{into} SELECT * FROM unnest({arrays}) {conflict}"),

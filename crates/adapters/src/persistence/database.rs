@@ -38,6 +38,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
 const STATEMENT_TIMEOUTS: [(&str, &str); 2] = [("statement_timeout", "30s"), ("lock_timeout", "10s")];
 /// Begins a snapshot without the limits of [`STATEMENT_TIMEOUTS`].
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
+/// The same for a transaction that writes.
+const UNLIMITED: &str = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
 /// A PostgreSQL connection that was idle for at least this long is pinged before use.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 /// Prepared statements cached per connection: enough for all that are used often.
@@ -187,6 +189,12 @@ impl Database {
     pub async fn begin_relaxed(&self) -> Result<Connection, StorageError> {
         let postgres = "BEGIN; SET LOCAL synchronous_commit TO off";
         let state = self.engine.begin_per_engine("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
+        Ok(Connection::new(state, Arc::clone(&self.published)))
+    }
+
+    /// Begins a transaction that writes without the limits of [`STATEMENT_TIMEOUTS`], for a restore.
+    pub async fn begin_unlimited(&self) -> Result<Connection, StorageError> {
+        let state = self.engine.begin_per_engine(DURABLE, UNLIMITED).await?;
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 

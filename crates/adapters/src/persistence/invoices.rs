@@ -189,6 +189,12 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
+    async fn of_period(&mut self, subscription: &SubscriptionId, start: Timestamp) -> Result<Option<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND period_start = $2 AND status <> 'void' ORDER BY id LIMIT 1";
+        let row = self.0.query(select).bind(subscription).bind(start).optional().await?;
+        row.as_ref().map(invoice).transpose()
+    }
+
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError> {
         let rows = self.0.query("SELECT * FROM invoice_items WHERE invoice_id = $1 ORDER BY position").bind(id).all().await?;
         rows.iter().map(invoice_item).collect()

@@ -3,10 +3,10 @@
 use super::idempotency_keys::Fence;
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
-    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
+    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
     SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
-    SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords,
-    SqlUsers,
+    SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials,
+    SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
@@ -18,7 +18,7 @@ use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
-use souk_domain::operation::ClockStates;
+use souk_domain::operation::{ClockStates, FoundPayments, Restores};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -111,6 +111,8 @@ impl UnitOfWork for SqlUnitOfWork {
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
         clock_states: ClockStates as SqlClockStates;
+        restores: Restores as SqlRestores;
+        found_payments: FoundPayments as SqlFoundPayments;
         outbox: Outbox as SqlOutbox;
     }
 

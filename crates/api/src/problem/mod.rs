@@ -14,7 +14,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
-use souk_domain::operation::NoSpace;
+use souk_domain::operation::{ConfirmStoppedError, NoSpace, RestoreHeld};
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
@@ -281,13 +281,29 @@ impl From<RailError> for Problem {
     }
 }
 
-/// The store works; its sandbox is unavailable.
+/// The store can be read.
+impl From<RestoreHeld> for Problem {
+    fn from(held: RestoreHeld) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, held.to_string()).code("RESTORE_HELD")
+    }
+}
+
+impl From<ConfirmStoppedError> for Problem {
+    fn from(error: ConfirmStoppedError) -> Self {
+        match error {
+            ConfirmStoppedError::NotWaiting => Self::new(StatusCode::CONFLICT, error.to_string()).code("RESTORE_NOT_WAITING"),
+            ConfirmStoppedError::Storage(error) => error.into(),
+        }
+    }
+}
+
 impl From<NoSpace> for Problem {
     fn from(error: NoSpace) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()).code("NO_SPACE")
     }
 }
 
+/// The store works; its sandbox is unavailable.
 impl From<SandboxOff> for Problem {
     fn from(off: SandboxOff) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, off.to_string()).code("SANDBOX_OFF")

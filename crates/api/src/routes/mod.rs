@@ -22,6 +22,7 @@ pub mod prices;
 pub mod products;
 pub mod realtime;
 pub mod refunds;
+pub mod restore;
 pub mod session;
 pub mod settings;
 pub mod stakes;

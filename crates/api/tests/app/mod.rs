@@ -266,6 +266,16 @@ impl TestApp {
         connection.commit().await.expect("commits");
     }
 
+    /// The store's database.
+    pub fn database(&self) -> Database {
+        self.database.clone()
+    }
+
+    /// Ends a test in which another store has used the same networks.
+    pub fn abandon(self) {
+        self.finished.store(true, Ordering::SeqCst);
+    }
+
     /// Checks at the end of a test that all committed messages are delivered (invariant 6), and that each settled attempt of the store is
     /// posted once and was executed once at its network (invariants 1 and 5).
     pub async fn finish(self) {

@@ -30,6 +30,7 @@ mod payment_method_gas;
 mod payments_on_hold;
 mod realtime;
 mod refunds;
+mod restored;
 mod sandbox_off;
 mod session;
 mod slow_networks;

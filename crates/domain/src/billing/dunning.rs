@@ -145,6 +145,11 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
     Ok(retried)
 }
 
+/// Charges an unpaid invoice again by its subscription's current mandate. `None`: there is none, or a payment is in flight.
+pub(super) async fn charge_again(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: Invoice) -> Result<Option<AttemptId>, BillingError> {
+    Ok(retry(ctx, unit, vec![invoice]).await?.charges.pop().map(|charge| charge.attempt))
+}
+
 /// Retries a subscription's overdue invoices in its currency now, whatever the schedule says. The caller publishes the returned attempts.
 pub(super) async fn collect_now(
     ctx: &Context,

@@ -1,9 +1,12 @@
-//! The state of the installation: whether the clock can be trusted, and whether disk space is left.
+//! The state of the installation: whether the clock can be trusted, whether disk space is left, and whether the store was restored from a
+//! backup.
 
 mod clock_guard;
 mod clock_judgment;
 mod clock_watch;
 mod disk;
+mod found_payment;
+mod restore;
 
 pub use clock_guard::{CLOCK_TOLERANCE, ClockDoubt, ClockGuard, Moment, TimeSource};
 pub(crate) use clock_watch::is_trusted_by_all;
@@ -11,3 +14,8 @@ pub use clock_watch::{
     ClockState, ClockStates, ClockTrust, ClockWatch, StoredDoubt, TrustedClock, UptimeClock, check_clock, confirm_clock,
 };
 pub use disk::{DiskShortage, DiskSpace, NoSpace, UnlimitedDisk};
+pub use found_payment::{FOUND_PAYMENTS_MAX, FoundPayment, FoundPayments};
+pub use restore::{
+    ConfirmStoppedError, ImportFailure, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores, check_restore_hold, confirm_stopped,
+    find_restore, skip_import,
+};

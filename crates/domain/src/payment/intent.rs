@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Decline, Description, Recheck, SavedCard};
+use super::{CardHolder, ChargedPeriod, Decline, Description, Recheck, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -239,6 +239,8 @@ pub struct Attempt {
     pub amount: Amount,
     pub status: AttemptStatus,
     pub kind: AttemptKind,
+    /// The period that an automatic charge pays.
+    pub period: Option<ChargedPeriod>,
     pub last_error: Option<Decline>,
     /// The number of queries without a final answer.
     pub checks: u32,
@@ -273,6 +275,7 @@ impl Attempt {
             amount,
             status: AttemptStatus::Open,
             kind,
+            period: None,
             last_error: None,
             checks: 0,
             check_at: next_check(now, 0),
@@ -456,6 +459,9 @@ pub trait Attempts: Send {
         client_secret: &str,
         now: Timestamp,
     ) -> Result<(), StorageError>;
+    /// Makes an unsent attempt the one that its network knows under this reference: its transaction, or its payment at the provider. It
+    /// counts as sent. False: it was sent or has ended.
+    async fn adopt(&mut self, id: &AttemptId, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
     /// sender sends may succeed. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;

@@ -1,6 +1,7 @@
 //! Tests of the real binary: it is started, used, killed, and audited.
 
 mod audit;
+mod backup;
 mod buyer;
 mod commands;
 mod connections;
@@ -11,6 +12,8 @@ mod folder;
 mod history;
 mod metrics;
 mod plans;
+mod restored;
+mod rotate_key;
 mod sandbox_off;
 mod scale;
 mod soak;

@@ -4,6 +4,7 @@ import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
 import { ClockBanner } from './clock-banner';
 import { DiskBanner } from './disk-banner';
+import { RestoreBanner } from './restore-banner';
 import { useTexts } from './texts';
 
 /** A page of the console; other users see that it is for administrators. */
@@ -14,6 +15,7 @@ export function RequireAdmin({ children }: { children: ReactNode }) {
     return <PageResult status="warning" title={t('console.forbidden')} text={t('error.403')} />;
   return (
     <>
+      <RestoreBanner />
       <ClockBanner />
       <DiskBanner />
       {children}

@@ -11,7 +11,7 @@ use souk_domain::context::Context;
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
-use souk_domain::operation::ClockStates;
+use souk_domain::operation::{ClockStates, FoundPayments, Restores};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -129,6 +129,8 @@ impl UnitOfWork for CrashingUnit {
         entitlements: Entitlements;
         idempotency: IdempotencyKeys;
         clock_states: ClockStates;
+        restores: Restores;
+        found_payments: FoundPayments;
         outbox: Outbox;
     }
 

@@ -210,6 +210,7 @@ fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund
         transaction: StoreTransaction::Payout { to: to.clone() },
         amount: refund.amount,
         reference: refund.id.to_string(),
+        period: None,
         nonce: nonce(ctx),
     };
     let signed = rail.sign(method, currency, &request)?;

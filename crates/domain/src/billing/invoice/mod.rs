@@ -370,6 +370,8 @@ pub trait Invoices: Send {
     async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;
     async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
+    /// The invoice of a subscription whose period begins then; void ones do not count.
+    async fn of_period(&mut self, subscription: &SubscriptionId, start: Timestamp) -> Result<Option<Invoice>, StorageError>;
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
     /// The lines of several invoices, in order within each invoice.
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError>;

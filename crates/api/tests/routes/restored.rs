@@ -10,9 +10,9 @@ use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
 use souk_domain::billing::{Invoice, InvoiceStatus, Scope, import_movements, renew_due};
 use souk_domain::context::Context;
-use souk_domain::operation::{Restore, RestoreHold, Restores, check_restore_hold, confirm_stopped, find_restore};
-use souk_domain::payment::{self, AMOUNT_DIFFERS};
-use souk_domain::shared::{Mode, SubscriptionId, Timestamp};
+use souk_domain::operation::{Restore, RestoreHold, Restores, check_restore_hold, confirm_stopped, find_restore, skip_import};
+use souk_domain::payment::{self, AMOUNT_DIFFERS, Method, MethodSettings};
+use souk_domain::shared::{MethodId, Mode, SubscriptionId, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -107,6 +107,29 @@ on_one! {
         workers.await.expect("ends");
         app.drain().await;
         assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+
+    async fn a_network_that_does_not_answer_keeps_the_store_held_until_an_owner_skips_it(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        let owner = app.owner().await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let wallet = unit.methods().find(&app.shop.wallet).await.expect("reads").expect("exists");
+        let MethodSettings::Arcblock { chain_id, explorer_host, .. } = wallet.settings.clone() else { panic!("another method") };
+        let settings = MethodSettings::Arcblock { chain_id, api_host: "http://127.0.0.1:1/api/".to_owned(), explorer_host };
+        let closed = Method { id: MethodId::parse("pm_closed").expect("an id"), name: "Closed chain".to_owned(), settings, ..wallet };
+        unit.methods().insert(&closed).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        hold(&mut app).await;
+        confirm_stopped(&app.ctx, "an owner").await.expect("is recorded");
+        import_movements(&app.ctx).await.expect("is recorded");
+        assert!(check_restore_hold(&app.ctx).await.expect("checks"), "an incomplete import ended the hold");
+        let owner = Buyer { browser: owner.browser.at(app.service()), ..owner };
+        let shown = owner.browser.get("/api/restore").await.ok();
+        assert!(shown["import_failure"].as_str().is_some_and(|reason| reason.starts_with("Closed chain: ")), "{shown}");
+        assert_eq!(shown["imported_at"], json!(null));
+        skip_import(&app.ctx).await.expect("is recorded");
+        assert!(!check_restore_hold(&app.ctx).await.expect("checks"));
         app.finish().await;
     }
 

@@ -164,7 +164,8 @@ on_both! {
             amount: Amount::new(900),
             description: "in_1".to_owned(),
             card: card.clone(),
-            period: None, is_late: true,
+            period: None,
+            is_late: true,
         };
         assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &request("att_2")).await, Ok(first.clone()));
         let refund = RefundId::parse("re_1").expect("an id");

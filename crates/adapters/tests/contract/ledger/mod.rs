@@ -4,6 +4,7 @@ pub mod bench;
 mod generations;
 mod hostile;
 mod mandates;
+mod movements;
 mod payments;
 mod recorded;
 mod schema;

@@ -1,5 +1,5 @@
 # Thin wrappers around cargo, npm and scripts/. CARGO_TARGET_DIR is used if it is set.
-.PHONY: run test check build release bench crash storm histories e2e-all lighthouse openapi web
+.PHONY: run test check build release bench crash storm soak histories e2e-all lighthouse openapi web
 
 SOUK := $(or $(CARGO_TARGET_DIR),target)/debug/souk
 
@@ -32,6 +32,9 @@ crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on bo
 
 storm: web            ## 100,000 subscriptions due at once, two workers on PostgreSQL and Redis
 	SOUK_STORM=100000 scripts/services.sh cargo test --release -p souk-server --test process -- storm --nocapture
+
+soak: web             ## 30 minutes of everything at once, on PostgreSQL and Redis; another length with SOAK_MINUTES=60
+	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) scripts/services.sh cargo test --release -p souk-server --test process -- soak --ignored --nocapture
 
 histories: release    ## 1,000 random histories with 5 kills each, on both databases, with and without a wiped queue
 	scripts/histories.sh

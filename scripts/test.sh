@@ -53,6 +53,11 @@ fi
 step "rust tests, on SQLite, PostgreSQL and Redis"
 scripts/services.sh "${run[@]}" --no-fail-fast --workspace --all-features
 
+# Alone, because it takes the whole machine.
+step "two minutes of soak"
+if [ "${run[1]}" = nextest ]; then only=(--run-ignored only --no-capture soak); else only=(-- --ignored --nocapture soak); fi
+SOAK_MINUTES=2 scripts/services.sh "${run[@]}" --workspace --all-features --test process "${only[@]}"
+
 step "browser tests"
 scripts/e2e.sh
 

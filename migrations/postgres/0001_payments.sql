@@ -265,6 +265,7 @@ CREATE TABLE attempts (
     provider_id   TEXT, -- for cards: the provider's intent
     client_secret BYTEA, -- encrypted
     card          JSONB, -- the saved card, or the holder for whom it will be saved
+    period        JSONB, -- the period that an automatic charge pays: {"invoice", "subscription", "period_start"}
     last_error    JSONB,
     checks        BIGINT           NOT NULL,
     check_at      TIMESTAMPTZ      NOT NULL,
@@ -302,6 +303,33 @@ CREATE TABLE number_series (
 );
 INSERT INTO number_series (livemode, document, last_number)
 VALUES (FALSE, 'invoice', 0), (FALSE, 'credit_note', 0), (FALSE, 'statement', 0), (TRUE, 'invoice', 0), (TRUE, 'credit_note', 0), (TRUE, 'statement', 0);
+
+-- Numbers that no document has: a restored store skips those that its original may have used.
+CREATE TABLE number_gaps (
+    livemode     BOOLEAN NOT NULL,
+    document     TEXT NOT NULL,
+    first_number BIGINT NOT NULL,
+    last_number  BIGINT NOT NULL,
+    restored_at  TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (livemode, document, first_number)
+);
+
+-- Movements of money that a restored store has found at its networks and that belong to nothing it knows. An owner decides about them.
+CREATE TABLE found_payments (
+    method_id   TEXT NOT NULL REFERENCES payment_methods (id),
+    reference   TEXT NOT NULL, -- a transaction hash, a card payment intent
+    livemode    BOOLEAN NOT NULL,
+    incoming    BOOLEAN NOT NULL, -- whether the store received it
+    account     TEXT NOT NULL, -- the other account; empty for cards
+    amount      NUMERIC(78,0) NOT NULL,
+    currency_id TEXT NOT NULL REFERENCES currencies (id),
+    moved_at    TIMESTAMPTZ NOT NULL,
+    found_at    TIMESTAMPTZ NOT NULL,
+    handled_at  TIMESTAMPTZ, -- when an owner had dealt with it
+    handled_by  TEXT,
+    PRIMARY KEY (method_id, reference)
+);
+CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,

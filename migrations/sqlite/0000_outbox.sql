@@ -55,3 +55,21 @@ CREATE TABLE hourly_counts (
 ) STRICT;
 
 CREATE INDEX hourly_counts_hour ON hourly_counts (hour);
+
+-- Restores of this store from backups. Until it is released, the store sends nothing: its original may be running.
+CREATE TABLE restores (
+    restored_at      INTEGER NOT NULL PRIMARY KEY,
+    backup_at        INTEGER NOT NULL,
+    stopped_at       INTEGER, -- when an owner stated that the original is stopped
+    stopped_by       TEXT,
+    imported_at      INTEGER, -- when the last complete import from the networks began
+    import_failure   TEXT,
+    import_failed_at INTEGER,
+    released_at      INTEGER
+) STRICT;
+
+-- Secrets of the store itself, encrypted with its key: a text by which the key is recognized, and the key of its identity after a rotation.
+CREATE TABLE store_secrets (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;

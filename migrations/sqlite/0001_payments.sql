@@ -266,6 +266,7 @@ CREATE TABLE attempts (
     provider_id   TEXT, -- for cards: the provider's intent
     client_secret BLOB, -- encrypted
     card          TEXT, -- the saved card, or the holder for whom it will be saved
+    period        TEXT, -- the period that an automatic charge pays: {"invoice", "subscription", "period_start"}
     last_error    TEXT,
     checks        INTEGER NOT NULL,
     check_at      INTEGER NOT NULL,
@@ -303,6 +304,33 @@ CREATE TABLE number_series (
 ) STRICT;
 INSERT INTO number_series (livemode, document, last_number)
 VALUES (0, 'invoice', 0), (0, 'credit_note', 0), (0, 'statement', 0), (1, 'invoice', 0), (1, 'credit_note', 0), (1, 'statement', 0);
+
+-- Numbers that no document has: a restored store skips those that its original may have used.
+CREATE TABLE number_gaps (
+    livemode     INTEGER NOT NULL,
+    document     TEXT NOT NULL,
+    first_number INTEGER NOT NULL,
+    last_number  INTEGER NOT NULL,
+    restored_at  INTEGER NOT NULL,
+    PRIMARY KEY (livemode, document, first_number)
+) STRICT;
+
+-- Movements of money that a restored store has found at its networks and that belong to nothing it knows. An owner decides about them.
+CREATE TABLE found_payments (
+    method_id   TEXT NOT NULL REFERENCES payment_methods (id),
+    reference   TEXT NOT NULL, -- a transaction hash, a card payment intent
+    livemode    INTEGER NOT NULL,
+    incoming    INTEGER NOT NULL, -- whether the store received it
+    account     TEXT NOT NULL, -- the other account; empty for cards
+    amount      TEXT NOT NULL,
+    currency_id TEXT NOT NULL REFERENCES currencies (id),
+    moved_at    INTEGER NOT NULL,
+    found_at    INTEGER NOT NULL,
+    handled_at  INTEGER, -- when an owner had dealt with it
+    handled_by  TEXT,
+    PRIMARY KEY (method_id, reference)
+) STRICT;
+CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (
     id              TEXT    NOT NULL PRIMARY KEY,

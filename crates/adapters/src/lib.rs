@@ -1,10 +1,12 @@
 //! Implementations of the domain's ports: databases, queues, payment networks, mail, files.
 
 pub mod arcblock;
+pub mod backup;
 pub mod beancount;
 pub mod concurrency_limit;
 mod date_header;
 pub mod demo;
+pub mod disk;
 pub mod files;
 pub mod identity;
 pub mod mail;

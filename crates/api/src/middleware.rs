@@ -8,6 +8,7 @@ use crate::state::App;
 use poem::error::ReadBodyError;
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Middleware, PathPattern, Request, Response};
+use souk_domain::operation::RestoreHeld;
 use std::sync::Arc;
 
 /// Integrators may mount the payment kit under this prefix (payment-kit.md 1.1).
@@ -65,6 +66,7 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
             Err(problem) => (None, Err(problem)),
         };
         let result = match admitted {
+            Ok(()) if self.app.ctx.networks.is_held() && is_held_back(request.method(), path) => Err(Problem::from(RestoreHeld).into()),
             Ok(()) if is_api(path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
@@ -121,6 +123,16 @@ fn strip_mount_prefix(request: &mut Request) {
     if let Ok(uri) = rest.parse::<Uri>() {
         *request.uri_mut() = uri;
     }
+}
+
+/// What a restored store answers while it is held: reads, sign-ins, events of networks, and what an owner confirms.
+const ANSWERED_WHILE_HELD: [&str; 5] = ["/api/did/login/", "/api/session", "/api/webhooks/", "/api/clock/confirm", "/api/restore/confirm"];
+
+/// Whether the call waits until a restored store continues: it would change something that the original may have changed as well. Wallets
+/// also send transactions in answer to a GET request.
+fn is_held_back(method: &Method, path: &str) -> bool {
+    let is_read = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && !path.starts_with("/api/did/");
+    is_api(path) && !is_read && !ANSWERED_WHILE_HELD.iter().any(|answered| path.starts_with(answered))
 }
 
 fn is_api(path: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
-use crate::operation::{ClockTrust, VisitorLimits};
+use crate::operation::{ClockTrust, DiskSpace, RestoreHold, VisitorLimits};
 use crate::payment::{
     Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox, SandboxOff,
     SandboxTime, Trigger, WalletRail,
@@ -21,6 +21,7 @@ pub struct Networks {
     breakers: Option<Arc<Breakers>>,
     observer: Option<Arc<dyn OutcomeObserver>>,
     sandbox: Sandbox,
+    restore_hold: Option<Arc<RestoreHold>>,
 }
 
 impl Networks {
@@ -78,6 +79,23 @@ impl Networks {
     /// Refuses what somebody asks of a method whose jobs are paused.
     pub(crate) fn check_open(&self, method: &Method) -> Result<(), SandboxOff> {
         if self.is_paused(method) { Err(SandboxOff) } else { Ok(()) }
+    }
+
+    /// Holds back what a store that was restored from a backup must not do yet. Without it nothing is held.
+    #[must_use]
+    pub fn with_restore_hold(mut self, hold: Arc<RestoreHold>) -> Self {
+        self.restore_hold = Some(hold);
+        self
+    }
+
+    pub(crate) fn restore_hold(&self) -> Option<&RestoreHold> {
+        self.restore_hold.as_deref()
+    }
+
+    /// Whether the store was restored from a backup and must not send anything yet.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.restore_hold.as_ref().is_some_and(|hold| hold.is_held())
     }
 
     #[must_use]
@@ -155,6 +173,8 @@ pub struct Context {
     pub limits: VisitorLimits,
     /// Whether conclusions may be drawn from the time that has passed.
     pub trust: Arc<dyn ClockTrust>,
+    /// Whether new sessions and uploads have space.
+    pub disk: Arc<dyn DiskSpace>,
 }
 
 impl Context {

@@ -10,7 +10,7 @@ use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
 use crate::mail::MailAddresses;
-use crate::operation::{ClockStates, HourlyCounts, StoredByVisitors};
+use crate::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
@@ -116,6 +116,8 @@ pub trait UnitOfWork: Send {
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
+    fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;
+    fn restores(&mut self) -> Box<dyn Restores + '_>;
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn mail_addresses(&mut self) -> Box<dyn MailAddresses + '_>;
     fn hourly_counts(&mut self) -> Box<dyn HourlyCounts + '_>;

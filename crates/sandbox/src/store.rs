@@ -3,8 +3,10 @@
 //! Statements are written once for both databases, in `$1` style, over columns of two types: `TEXT` and `BIGINT`.
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{Executor, Postgres, Row as _, Sqlite, Transaction};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
+use sqlx::{Connection as _, Executor, Postgres, Row as _, Sqlite, Transaction};
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,7 +44,12 @@ impl SandboxDb {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT);
-        Ok(Self::Sqlite(SqlitePoolOptions::new().max_connections(CONNECTIONS).connect_with(options).await?))
+        // If SQLite has rolled a transaction back (for example, when the disk is full), sqlx still counts it as open and could begin
+        // no other one on that connection. Such a connection is discarded.
+        let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
+        let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS);
+        let pool = pool.before_acquire(move |connection, _| Box::pin(async move { Ok(has_ended(connection)) }));
+        Ok(Self::Sqlite(pool.connect_with(options).await?))
     }
 
     /// Opens the schema `sandbox` of a PostgreSQL database and creates it if it is missing.
@@ -56,16 +63,24 @@ impl SandboxDb {
         Ok(Self::Postgres(pool))
     }
 
-    /// Runs `statements` in one transaction, one process at a time. Each is a `CREATE .. IF NOT EXISTS` that both databases accept.
+    /// Runs `statements`, one process at a time. Each is a `CREATE .. IF NOT EXISTS` that both databases accept. On PostgreSQL each has its
+    /// own transaction: one for all would lock all tables, which running processes lock in another order.
     pub async fn create_tables(&self, statements: &[&'static str]) -> Result<(), SandboxDbError> {
-        let mut tx = self.begin().await?;
-        if let SandboxTx::Postgres(inner) = &mut tx {
-            lock_schema(inner).await?;
+        let at_once = match self {
+            Self::Sqlite(_) => statements.len().max(1),
+            Self::Postgres(_) => 1,
+        };
+        for statements in statements.chunks(at_once) {
+            let mut tx = self.begin().await?;
+            if let SandboxTx::Postgres(inner) = &mut tx {
+                lock_schema(inner).await?;
+            }
+            for statement in statements {
+                tx.execute(statement, &[]).await?;
+            }
+            tx.commit().await?;
         }
-        for statement in statements {
-            tx.execute(statement, &[]).await?;
-        }
-        tx.commit().await
+        Ok(())
     }
 
     /// Begins a transaction that may write. On SQLite it takes the write lock immediately.
@@ -221,5 +236,35 @@ mod tests {
         let rows = db.rows("SELECT name, size FROM things", &[]).await.expect("reads");
         assert_eq!(rows.len(), 1);
         assert_eq!((rows[0].text(0).expect("text"), rows[0].int(1).expect("int")), ("kept".to_owned(), 7));
+    }
+
+    #[tokio::test]
+    async fn writes_succeed_again_after_the_disk_was_full() {
+        let folder = tempfile::tempdir().expect("folder");
+        let db = SandboxDb::open_sqlite(&folder.path().join("sandbox.db")).await.expect("opens");
+        db.create_tables(&["CREATE TABLE IF NOT EXISTS things (name TEXT NOT NULL)"]).await.expect("tables");
+        let SandboxDb::Sqlite(pool) = &db else { panic!("this is SQLite") };
+        let put = async |name: &str| {
+            let mut tx = db.begin().await?;
+            tx.execute("INSERT INTO things VALUES ($1)", &[name.into()]).await?;
+            tx.commit().await
+        };
+        // Simulates a full disk. The limit ends with this connection; the pool replaces it after the failure.
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(pool).await.expect("answers");
+        sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(pool).await.expect("limits");
+        // The limited connection is one of several, whose turn comes.
+        let large = "x".repeat(1 << 20);
+        let refused = async {
+            loop {
+                if let Err(error) = put(&large).await {
+                    return error;
+                }
+            }
+        };
+        let refused = tokio::time::timeout(BUSY_TIMEOUT, refused).await.expect("the connection's turn comes");
+        assert!(refused.to_string().contains("full"), "{refused:?}");
+        for _ in 0..2 * CONNECTIONS {
+            put("small").await.expect("writes again");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +46,12 @@ impl Timestamp {
     }
 
     /// ISO 8601 with milliseconds and `Z`; empty outside the years that a calendar covers.
+    /// `None`: the text is not a time in RFC 3339.
+    pub(crate) fn parse_iso(text: &str) -> Option<Self> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        i64::try_from(at.unix_timestamp_nanos() / 1_000).ok().map(Self)
+    }
+
     pub(crate) fn to_iso(self) -> String {
         let Some(at) = self.calendar() else { return String::new() };
         let (date, clock) = (at.date(), at.time());

@@ -1,16 +1,18 @@
 //! The composition root: the only module that names both ports and adapters.
 
-use crate::config::{Common, SecretSeed, without_secrets};
+use crate::config::{Common, without_secrets};
 use crate::data_folder::{self, StoreMark};
+use crate::keys::StoreKeys;
 use crate::metrics::{CountedJobs, Metrics};
-use crate::{keys, sandbox};
+use crate::{backup, keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
+use souk_adapters::disk::SystemDisks;
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
-use souk_adapters::persistence::{Database, SecretBox, SqlStore, known_schema, migrate, schema_version};
+use souk_adapters::persistence::{Database, SqlStore, known_schema, migrate, schema_version};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
@@ -19,11 +21,13 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
+use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::shared::{Clock, Random};
+use souk_domain::storage::Store;
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -50,7 +54,7 @@ pub struct Parts {
     pub realtime: Arc<dyn Realtime>,
     pub redis: Option<Arc<RedisRealtime>>,
     pub jobs: Arc<Jobs>,
-    pub seed: SecretSeed,
+    pub keys: StoreKeys,
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub metrics: Metrics,
@@ -58,24 +62,24 @@ pub struct Parts {
 
 /// Opens and migrates the database only, for commands that need nothing else.
 pub async fn open_store(common: &Common) -> Result<Context, Failure> {
-    let OpenFolder { seed, database } = open_folder(common).await?;
-    Ok(context(common, &seed, database))
+    let OpenFolder { keys, database } = open_folder(common).await?;
+    Ok(context(common, &keys, database))
 }
 
 /// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
 pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
-    let OpenFolder { seed, database } = open_folder(common).await?;
-    let ctx = context(common, &seed, database);
-    let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
+    let OpenFolder { keys, database } = open_folder(common).await?;
+    let ctx = context(common, &keys, database);
+    let app_key = AppKey::from_seed(&keys.identity.0);
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
     let cards = StripeRail::reaching(own_address, common.private_networks())?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     Ok(Context { networks, ..ctx })
 }
 
-fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
+fn context(common: &Common, keys: &StoreKeys, database: Database) -> Context {
     Context {
-        store: Arc::new(SqlStore::new(database, Arc::new(SecretBox::new(&keys::derive(seed, "methods"))))),
+        store: Arc::new(SqlStore::new(database, Arc::new(keys::secret_box(&keys.seed)))),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         networks: Networks::default(),
@@ -83,38 +87,50 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
         policy: common.policy(),
         limits: common.limits(),
         trust: Arc::new(TrustedClock),
+        disk: Arc::new(disks(common)),
     }
 }
 
-/// The store's key, and its migrated database.
-struct OpenFolder {
-    seed: SecretSeed,
-    database: Database,
+/// The disks on which the processes of the store write. The disk of a PostgreSQL server cannot be measured from here.
+fn disks(common: &Common) -> SystemDisks {
+    let database = common.database_file().and_then(|file| file.parent().map(Path::to_owned)).filter(|folder| *folder != common.data);
+    SystemDisks::new(std::iter::once(common.data.clone()).chain(database).collect(), common.disk_reserve * 1_024 * 1_024)
+}
+
+/// The store's keys, and its migrated database.
+pub struct OpenFolder {
+    pub keys: StoreKeys,
+    pub database: Database,
 }
 
 /// Opens and migrates the database and reads the store's key. Refuses before it creates anything that an existing store has lost.
-async fn open_folder(common: &Common) -> Result<OpenFolder, Failure> {
+pub async fn open_folder(common: &Common) -> Result<OpenFolder, Failure> {
     data_folder::create(&common.data)?;
     let (mark, name) = (StoreMark::of(common), database_name(common));
     mark.check_database(common.database_file().is_some_and(|file| !file.exists()), &name)?;
     let database = open_database(common).await?;
-    let is_empty = check_schema(&database, &name).await?.is_none();
-    mark.check_database(is_empty, &name)?;
-    let seed = keys::seed(common, mark.may_create_key(is_empty))?;
+    let version = check_schema(&database, &name).await?;
+    mark.check_database(version.is_none(), &name)?;
+    let seed = keys::seed(common, mark.may_create_key(version.is_none()))?;
+    if let Some(version) = version.filter(|version| *version < known_schema()) {
+        let keys = keys::open(common, &database, seed.clone()).await?;
+        backup::before_migration(common, &database, &keys, version).await?;
+    }
     migrate(&database).await.map_err(|error| format!("{name}: {error}"))?;
+    let keys = keys::claim(common, &database, seed).await?;
     mark.set()?;
-    Ok(OpenFolder { seed, database })
+    Ok(OpenFolder { keys, database })
 }
 
 /// The database as messages name it: host and path, never a password.
-fn database_name(common: &Common) -> String {
+pub fn database_name(common: &Common) -> String {
     match (&common.database_url, common.database_file()) {
         (_, Some(file)) => format!("the database {}", file.display()),
         (address, None) => format!("the database {}", without_secrets(address.as_deref().unwrap_or_default())),
     }
 }
 
-async fn open_database(common: &Common) -> Result<Database, Failure> {
+pub async fn open_database(common: &Common) -> Result<Database, Failure> {
     let opened = match common.database_file() {
         Some(file) => Database::open_file(&file).await,
         None => Database::open(common.database_url.as_deref().unwrap_or_default()).await,
@@ -126,7 +142,7 @@ async fn open_database(common: &Common) -> Result<Database, Failure> {
 ///
 /// # Errors
 /// A newer version of Souk has written the database.
-async fn check_schema(database: &Database, name: &str) -> Result<Option<i64>, Failure> {
+pub async fn check_schema(database: &Database, name: &str) -> Result<Option<i64>, Failure> {
     let (version, known) = (schema_version(database).await.map_err(|error| format!("{name}: {error}"))?, known_schema());
     match version {
         Some(version) if version > known => Err(format!(
@@ -169,9 +185,10 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url, sandbox
 
 pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sandbox: Sandbox, pace: Pace) -> Result<Parts, Failure> {
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
-    let OpenFolder { seed, database } = open_folder(common).await?;
-    let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
-    let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
+    let disk: Arc<dyn DiskSpace> = Arc::new(disks(common));
+    let OpenFolder { keys, database } = open_folder(common).await?;
+    let store = SqlStore::new(database.clone(), Arc::new(keys::secret_box(&keys.seed)));
+    let app_key = AppKey::from_seed(&keys.identity.0);
     let mut wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
     let mut cards = StripeRail::reaching(&own_address, common.private_networks())?;
     let watch =
@@ -189,6 +206,9 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         networks = networks.with_sandbox_time(sandbox::time(sandbox, &clock, app_key.did()).await?);
     }
     let breakers = Arc::new(Breakers::default());
+    let restore = store.read().await?.restores().latest().await?;
+    let hold = RestoreHold::new(restore.is_some_and(|restore| restore.is_held()));
+    networks = networks.with_restore_hold(Arc::new(hold));
     let metrics = Metrics::of(Arc::clone(&breakers));
     let networks = networks.with_observer(Arc::new(metrics.clone())).with_breakers(breakers);
     let networks = networks.with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
@@ -204,6 +224,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             Some(watch) => Arc::clone(watch) as Arc<dyn ClockTrust>,
             None => Arc::new(TrustedClock),
         },
+        disk: Arc::clone(&disk),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -227,7 +248,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         }
         None => (Arc::new(LocalRealtime::default()), None),
     };
-    let tokens = SignedLinks::new(Arc::new(HmacSigner::new(&keys::derive(&seed, "pages"))));
+    let tokens = SignedLinks::new(Arc::new(HmacSigner::new(&keys::derive(&keys.seed, "pages"))));
     let printer = PdfPrinter {
         seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
         public_url: public_url.to_string(),
@@ -247,7 +268,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         billing_emails: mails.clone(),
         confirmations: mails,
     });
-    let files = FileStore::open(common.data.join("files")).await?;
+    let files = FileStore::open(common.data.join("files")).await?.with_reserve(disk);
     Ok(Parts {
         ctx,
         clock,
@@ -264,7 +285,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         realtime,
         redis,
         jobs,
-        seed,
+        keys,
         tokens,
         metrics,
     })
@@ -315,7 +336,7 @@ mod tests {
         address
     }
 
-    async fn composed(folder: &std::path::Path) -> Parts {
+    async fn composed(folder: &Path) -> Parts {
         let words = ["souk", "work", "--data", folder.to_str().expect("text"), "--allow-private-networks"];
         let Command::Work(WorkArgs { common, .. }) = Cli::try_parse_from(words).expect("parses").command else {
             unreachable!("the arguments say work")

@@ -1,13 +1,15 @@
 //! Options and environment variables. An invalid value is rejected at start with a message that states the expected format and, for
 //! a secret, not the value.
 
+mod backup;
 mod parse;
 mod sandbox;
 mod secrets;
 
+pub use backup::{BackupArgs, RestoreArgs, RestoreCommand, RotateKeyArgs};
 pub use parse::parse_secret;
 pub use sandbox::{SandboxChoice, SandboxSwitch};
-pub use secrets::{SecretFiles, hide_secrets, without_secrets};
+pub use secrets::{SecretFiles, hide_secrets, read_key_file, without_secrets};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parse::{
@@ -73,6 +75,12 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
+    /// Write a backup of the store, which may be running, to one file: database, files, sandbox and key.
+    Backup(BackupArgs),
+    /// Restore a backup into an empty store, on SQLite or on PostgreSQL, or confirm that the original of a restored store is stopped.
+    Restore(RestoreArgs),
+    /// Replace the store's secret key. Every process of the store must be stopped.
+    RotateKey(RotateKeyArgs),
     /// Show whether the clock is trusted, or confirm it. Automatic billing stops while it is not trusted.
     Clock {
         #[command(flatten)]
@@ -80,7 +88,8 @@ pub enum Command {
         #[command(subcommand)]
         command: ClockCommand,
     },
-    /// Check what the store needs outside its database: that payment methods work, and that the store has staked for gas. Says how to
+    /// Check what the store needs outside its database: that enough disk space is free, that payment methods work, and that the store has
+    /// staked for gas. Says how to
     /// provide what is missing, and exits with 1 if something is.
     Doctor(DoctorArgs),
     /// Check the whole database without changing it. Prints each violation and exits with 1 if there is one.
@@ -157,6 +166,9 @@ pub struct VerifyArgs {
     /// Run N random customer histories on a temporary database and check that database instead.
     #[arg(long, value_name = "N")]
     pub history: Option<u32>,
+    /// Compare the database with the sandbox's networks as well, which a process with --sandbox-faults runs at this address.
+    #[arg(long, value_name = "URL", hide = true, value_parser = parse_http, conflicts_with = "history")]
+    pub networks: Option<Url>,
     #[command(flatten)]
     pub histories: HistoryArgs,
 }
@@ -178,6 +190,9 @@ impl Command {
             Self::Verify(args) => Some(&mut args.common),
             Self::HistoryProcess(args) => Some(&mut args.common),
             Self::Doctor(args) => Some(&mut args.common),
+            Self::Backup(args) => Some(&mut args.common),
+            Self::Restore(args) => Some(&mut args.common),
+            Self::RotateKey(args) => Some(&mut args.common),
             Self::Migrate(common)
             | Self::Key { common, .. }
             | Self::Passport { common, .. }
@@ -276,6 +291,9 @@ impl ServeArgs {
     }
 }
 
+/// The default reserve of disk space, in MiB: several times the longest write-ahead log of SQLite.
+const DISK_RESERVE: u64 = 256;
+
 #[derive(Debug, Clone, Args)]
 pub struct Common {
     /// The data folder: everything that is not in a database.
@@ -313,6 +331,9 @@ pub struct Common {
     /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
     #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
     pub charge_concurrency: usize,
+    /// Free disk space, in MiB, that is kept for payments in progress: with less, new sessions and uploads are refused. 0: no reserve.
+    #[arg(long, env = "SOUK_DISK_RESERVE", value_name = "MIB", default_value_t = DISK_RESERVE, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub disk_reserve: u64,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk", value_parser = parse_name)]
     pub name: String,
@@ -381,6 +402,14 @@ pub struct RetryDays(pub Vec<u32>);
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretSeed(pub [u8; 32]);
 
+impl SecretSeed {
+    /// The hex digits of the key file.
+    #[must_use]
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 impl std::fmt::Debug for SecretSeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretSeed(…)")
@@ -411,6 +440,7 @@ mod tests {
             ("--mail-from", "nobody", "Our Store <store@example.com>"),
             ("--name", " ", "at most 100 characters"),
             ("--charge-concurrency", "0", "from 1 to 1000"),
+            ("--disk-reserve", "2000000", "1000000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
             ("--sandbox", "yes", "possible values: on, off"),

@@ -16,7 +16,7 @@ const MARK_TEXT: &str =
     "A store was set up in this folder. Without its database and its key, Souk does not start here (see souk serve --new).\n";
 /// The files that Souk writes directly into the folder begin with these names.
 const OWN_FILES: [&str; 6] = ["souk.db", "queue.db", "sandbox.db", "secret.key", "store.", "process.lock"];
-const OWN_FOLDERS: [&str; 2] = ["files", "mail"];
+const OWN_FOLDERS: [&str; 3] = ["files", "mail", "backups"];
 
 /// The locks of a command, released when its process ends, however it ends.
 #[derive(Debug)]
@@ -33,6 +33,9 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
         Command::Serve(args) => (&args.common, true),
         Command::Work(args) => (&args.common, true),
         Command::Doctor(args) => (&args.common, false),
+        Command::Backup(args) => (&args.common, false),
+        Command::Restore(args) => (&args.common, false),
+        Command::RotateKey(args) => (&args.common, false),
         Command::Migrate(common)
         | Command::Key { common, .. }
         | Command::Passport { common, .. }
@@ -46,8 +49,18 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
     create(&common.data)?;
     let mut locks = Vec::new();
     let store = open_lock(&common.data, STORE_LOCK)?;
-    if common.new {
+    let replaces_store = match command {
+        Command::Restore(args) => args.command.is_none(),
+        Command::RotateKey(_) => true,
+        _ => false,
+    };
+    if common.new || replaces_store {
         try_exclusive(&store, &common.data, "another souk command uses")?;
+    }
+    if replaces_store {
+        return Ok(Locks { _files: vec![store] });
+    }
+    if common.new {
         store.unlock().map_err(|error| describe(&common.data, error))?;
     }
     store.lock_shared().map_err(|error| describe(&common.data, error))?;
@@ -123,6 +136,18 @@ impl StoreMark {
         Err(format!(
             "the data folder {folder} belongs to a store, but {database} is missing or empty. \
              Restore the database, or start a new store with --new"
+        ))
+    }
+
+    /// # Errors
+    /// The folder belongs to a store already, and nobody said that it is gone.
+    pub fn check_restore(&self) -> Result<(), String> {
+        if !self.is_set || self.new {
+            return Ok(());
+        }
+        let folder = self.folder.display();
+        Err(format!(
+            "the data folder {folder} belongs to a store: restore into another folder, or with --new if the database of that store is lost"
         ))
     }
 

@@ -2,20 +2,23 @@
 
 use crate::compose::{Failure, open_with_networks};
 use crate::config::DoctorArgs;
+use souk_domain::operation::DiskShortage;
 use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck, RailError, Sandbox};
 use souk_domain::shared::{Amount, Mode};
 use url::Url;
 
-/// Checks every active payment method, and whether strangers can reach the sandbox. With `--stake-for-gas` it stakes first where the
-/// store's account has the funds.
+/// Checks the disk space, every active payment method, and whether strangers can reach the sandbox. With `--stake-for-gas` it stakes first
+/// where the store's account has the funds.
 ///
 /// # Errors
-/// Fails if a method does not work or lacks a stake for gas.
+/// Fails if the disk is short, or if a method does not work or lacks a stake for gas.
 pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let store = args.address()?;
     let ctx = open_with_networks(&args.common, &store).await?;
     let configured = args.common.sandbox(&store, false).sandbox;
     let mut is_sandbox_on = configured == Sandbox::On;
+    let shortage = ctx.disk.shortage();
+    println!("{}", disk_lines(shortage.as_ref()).join("\n"));
     let (mut missing, mut checked) = (0, 0);
     for mode in [Mode::Live, Mode::Test] {
         for method in payment::methods_of(&ctx, mode).await?.into_iter().filter(|method| method.active) {
@@ -34,13 +37,37 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     for line in risk_of_sandbox(is_sandbox_on, &store) {
         println!("{line}");
     }
-    match (checked, missing) {
-        (0, _) => println!("There are no active payment methods."),
-        (_, 0) => println!("Everything is in place."),
-        (_, 1) => return Err("one payment method needs attention".into()),
-        (_, missing) => return Err(format!("{missing} payment methods need attention").into()),
+    if checked == 0 {
+        println!("There are no active payment methods.");
+    }
+    let methods = match missing {
+        0 => None,
+        1 => Some("one payment method needs attention".to_owned()),
+        _ => Some(format!("{missing} payment methods need attention")),
+    };
+    let problems: Vec<_> = shortage.map(|_| "the disk needs attention".to_owned()).into_iter().chain(methods).collect();
+    if !problems.is_empty() {
+        return Err(problems.join(", ").into());
+    }
+    if checked > 0 {
+        println!("Everything is in place.");
     }
     Ok(())
+}
+
+/// What is printed about the disk.
+fn disk_lines(shortage: Option<&DiskShortage>) -> Vec<String> {
+    const MIB: u64 = 1_024 * 1_024;
+    let mut lines = vec!["Disk".to_owned()];
+    match shortage {
+        None => lines.push("  ok: enough space is free".to_owned()),
+        Some(DiskShortage { folder, free_bytes, reserve_bytes, .. }) => lines.extend([
+            format!("  not ok: {} MiB are free in {folder}, less than the reserve of {} MiB", free_bytes / MIB, reserve_bytes / MIB),
+            "  The store refuses new sessions and uploads, and still records payments in progress.".to_owned(),
+            "  Delete files that are not needed or enlarge the disk. The store then continues by itself.".to_owned(),
+        ]),
+    }
+    lines
 }
 
 /// What is printed about a method.
@@ -158,6 +185,26 @@ mod tests {
         let of = |method: &Method, sandbox| report(method, &silent, &store, sandbox).is_complete;
         assert!(of(&sandbox, Sandbox::Off));
         assert!(!of(&sandbox, Sandbox::On) && !of(&method(), Sandbox::Off));
+    }
+
+    #[test]
+    fn the_report_says_what_to_do_about_a_full_disk() {
+        let disk = DiskShortage {
+            host: "shop-1".to_owned(),
+            folder: "/srv/souk".to_owned(),
+            free_bytes: 12_900_000,
+            reserve_bytes: 256 * 1_024 * 1_024,
+        };
+        assert_eq!(
+            disk_lines(Some(&disk)),
+            [
+                "Disk",
+                "  not ok: 12 MiB are free in /srv/souk, less than the reserve of 256 MiB",
+                "  The store refuses new sessions and uploads, and still records payments in progress.",
+                "  Delete files that are not needed or enlarge the disk. The store then continues by itself.",
+            ]
+        );
+        assert_eq!(disk_lines(None).len(), 2);
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! The binary: `souk serve | work | migrate | key | passport | clock | dead-letters | doctor | verify | ledger | openapi`.
+//! The binary: `souk serve | work | migrate | backup | restore | rotate-key | key | passport | clock | dead-letters | doctor | verify |
+//! ledger | openapi`.
 
+mod backup;
 mod checkout_prerender;
 mod commands;
 mod compose;
@@ -62,8 +64,11 @@ fn main() -> ExitCode {
             Command::Clock { common, command } => commands::clock(&common, command).await,
             Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
             Command::Doctor(args) => doctor::run(&args).await,
-            Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
-            Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
+            Command::Backup(args) => backup::back_up(&args).await,
+            Command::Restore(args) => backup::restore(&args).await,
+            Command::RotateKey(args) => backup::rotate_key(&args).await,
+            Command::Verify(VerifyArgs { common, history: None, networks, .. }) => verify::check(&common, networks.as_ref()).await,
+            Command::Verify(VerifyArgs { common, history: Some(count), histories, .. }) => histories::run(common, count, &histories).await,
             Command::HistoryProcess(args) => histories::process(args).await,
             Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
             Command::Openapi => {

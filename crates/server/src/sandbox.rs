@@ -23,7 +23,8 @@ pub struct SandboxMethods {
 }
 
 fn key(parts: &Parts, prefix: &str) -> String {
-    let bytes = keys::derive(&parts.seed, prefix);
+    // They stay when the store's key is rotated, because its payment methods contain them.
+    let bytes = keys::derive(&parts.keys.identity, prefix);
     format!("{prefix}{}", bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
@@ -41,6 +42,13 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
         Some(address) if address.starts_with("postgres") => SandboxDb::open_postgres(address).await?,
         _ => SandboxDb::open_sqlite(&common.data.join("sandbox.db")).await?,
     })
+}
+
+/// Creates the tables of the networks, for a restore.
+pub async fn create_tables(common: &Common) -> Result<(), Failure> {
+    let database = database(common).await?;
+    ledger::create_tables(&database).await?;
+    Ok(cards::create_tables(&database).await?)
 }
 
 /// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both.

@@ -102,8 +102,11 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     if !args.no_workers {
         let (parts, stop) = (Arc::clone(&parts), shutdown.clone());
         background.spawn(async move { parts.work(stop).await });
-    } else if let Some(watch) = &parts.watch {
-        background.spawn(souk_workers::schedule::watch_clock(parts.ctx.clone(), Arc::clone(watch), shutdown.clone()));
+    } else {
+        background.spawn(souk_workers::schedule::watch_restore(parts.ctx.clone(), shutdown.clone()));
+        if let Some(watch) = &parts.watch {
+            background.spawn(souk_workers::schedule::watch_clock(parts.ctx.clone(), Arc::clone(watch), shutdown.clone()));
+        }
     }
     print_welcome(&args, &parts, choice).await?;
 
@@ -150,7 +153,8 @@ fn serve_health(
 ) -> Result<(), Failure> {
     let Some(listener) = listener else { return Ok(()) };
     println!("Health checks and metrics are at http://{}/", listener.local_addr()?);
-    let health = Health { store: Arc::clone(&parts.ctx.store), queue: Arc::new(QueueProbe(parts.queue.clone())) };
+    let health =
+        Health { store: Arc::clone(&parts.ctx.store), queue: Arc::new(QueueProbe(parts.queue.clone())), disk: Arc::clone(&parts.ctx.disk) };
     let routes = Route::new().at("/metrics", metrics_endpoint(parts, None)).nest_no_strip("/", health::routes(health));
     let server = Server::new(listener, Capacity::of_health(), Pace::default())?;
     background.spawn(async move { server.run(routes.map_to_response(), stop, HEALTH_GRACE).await });
@@ -198,6 +202,11 @@ async fn print_welcome(args: &ServeArgs, parts: &Parts, sandbox: SandboxChoice) 
     }
     if args.demo {
         println!("The demo store is loaded. Payments are in test mode and move no real money.");
+    }
+    if parts.ctx.networks.is_held() {
+        println!(
+            "This store was restored from a backup. It charges nothing and sends no emails until an owner has confirmed, in the console or with souk restore confirm, that its original is stopped."
+        );
     }
     println!("Press Ctrl-C to stop.");
     Ok(())

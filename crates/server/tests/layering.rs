@@ -192,6 +192,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "credited_subscription",
         "end_refund",
         "gas_retry",
+        "import",
         "invoice_document",
         "issue_invoice",
         "ordered_plan",

@@ -1,9 +1,11 @@
 //! Compares the movements at the networks with the store's records: no charge is duplicated, and none is lost.
 
-use crate::{Failure, Store};
+use crate::Failure;
 use serde_json::Value;
-use souk_adapters::persistence::Connection;
+use souk_adapters::persistence::{Connection, Database};
 use souk_adapters::verify::Check;
+use souk_domain::access::Did;
+use souk_domain::context::Context;
 use souk_domain::payment::{AttemptStatus, Currency, Method, MethodKind, RefundStatus};
 use souk_domain::shared::{Amount, Mode};
 use std::collections::{BTreeMap, HashMap};
@@ -72,6 +74,15 @@ const EXPECTED: [&str; 39] = [
     "settled slash (wallet)",
 ];
 
+/// A store whose records are compared.
+#[derive(Clone, Copy)]
+pub struct Records<'a> {
+    pub ctx: &'a Context,
+    pub database: &'a Database,
+    /// The store's account at the ledger.
+    pub app: &'a Did,
+}
+
 /// What a network moved for an attempt or a refund.
 #[derive(Debug, Default, Clone, Copy)]
 struct Moved {
@@ -136,7 +147,7 @@ struct Funds {
 
 impl Movements {
     /// Reads the movements from both networks of the sandbox.
-    async fn read(store: &Store, networks: &str) -> Result<Self, Failure> {
+    async fn read(store: Records<'_>, networks: &str) -> Result<Self, Failure> {
         let http = reqwest::Client::builder().no_proxy().build()?;
         let listed = |path: &'static str| {
             let request = http.get(format!("{networks}/sandbox/{path}"));
@@ -178,7 +189,7 @@ impl Movements {
 }
 
 /// Compares all movements at both networks of the sandbox with the store's records.
-pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
+pub async fn count(store: Records<'_>, networks: &str) -> Result<Counted, Failure> {
     let mut movements = Movements::read(store, networks).await?;
     let transfers = movements.transfers.values().filter(|moved| moved.involves_store).count();
     let (charges, card_refunds) = (movements.charges.len(), movements.refunds.len() + movements.dashboard_refunds.len());
@@ -278,7 +289,7 @@ async fn attempts(connection: &mut Connection, mut movements: Movements) -> Resu
 }
 
 /// Checks that the store's cash at each network equals the balance in the journal.
-async fn holdings(store: &Store, connection: &mut Connection, card_funds: Funds) -> Result<Check, Failure> {
+async fn holdings(store: Records<'_>, connection: &mut Connection, card_funds: Funds) -> Result<Check, Failure> {
     let mut check = Check::of("the store holds at each network what the journal says");
     let mut unit = store.ctx.store.read().await?;
     let methods = unit.methods().list(Mode::Test).await?;
@@ -289,7 +300,7 @@ async fn holdings(store: &Store, connection: &mut Connection, card_funds: Funds)
         let holds = match method.kind {
             MethodKind::Stripe => card_funds,
             kind => match store.ctx.networks.wallet(kind) {
-                Some(rail) => Funds { received: rail.balance(method, currency, &store.app).await?, spent: Amount::ZERO },
+                Some(rail) => Funds { received: rail.balance(method, currency, store.app).await?, spent: Amount::ZERO },
                 None => continue,
             },
         };

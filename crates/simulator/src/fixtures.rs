@@ -247,6 +247,7 @@ impl Fixtures {
             id: AttemptId::new(now, random),
             purpose: Purpose::Stake(stake_id),
             session_id: None,
+            period: None,
             connect_token: None,
             method_id: subscription.method_id.clone(),
             currency_id: subscription.currency_id.clone(),

@@ -1,6 +1,6 @@
 //! The interface to the binary that runs histories: it composes stores and the sandbox, and starts processes that can be killed.
 
-use crate::Failure;
+use crate::{Failure, Records};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use poem::Route;
@@ -41,6 +41,12 @@ pub struct Store {
     pub app: Did,
     /// Runs queued and recurring jobs.
     pub work: Run,
+}
+
+impl Store {
+    pub(crate) const fn records(&self) -> Records<'_> {
+        Records { ctx: &self.ctx, database: &self.database, app: &self.app }
+    }
 }
 
 /// The payment networks of test mode.

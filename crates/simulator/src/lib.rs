@@ -24,6 +24,7 @@ mod supervisor;
 mod temp_store;
 
 pub use args::{HistoryArgs, ProcessArgs};
+pub use count::Records;
 pub use host::{Host, Pace, Run, Sandbox, Site, Store, StoreWithSandbox};
 pub use process::{Progress, run as run_process};
 pub use sequence::{Sequence, check_sequence};
@@ -160,6 +161,15 @@ pub async fn run(host: &dyn Host, count: u32, args: &HistoryArgs) -> Result<(), 
     temp.remove().await
 }
 
+/// Compares a store's records with the movements at the sandbox's networks, which another process runs at `networks`. That process must
+/// have been started with fault injection. Nothing may be in progress.
+///
+/// # Errors
+/// Fails if the networks do not answer.
+pub async fn compare_with_networks(store: Records<'_>, networks: &Url) -> Result<Vec<Check>, Failure> {
+    Ok(count::count(store, networks.as_str().trim_end_matches('/')).await?.checks)
+}
+
 /// The totals of a run.
 struct Totals {
     invoices: u64,
@@ -179,7 +189,7 @@ async fn report(networks: &Networks, troubles: &[String], histories: u32) -> Res
         println!("{check}");
     };
     verify(&networks.store.database, &mut print).await?;
-    let comparison = count::count(&networks.store, &networks.address).await?;
+    let comparison = count::count(networks.store.records(), &networks.address).await?;
     let coverage = (histories >= count::COVERAGE_FROM).then(|| comparison.reached.check());
     for check in comparison.checks.iter().chain(&coverage) {
         breaches += check.breaches.len();

@@ -127,7 +127,7 @@ impl<'a> History<'a> {
         let mut found = Vec::new();
         verify(&store.database, &mut |check| found.extend(problems(&check).cloned())).await?;
         if is_settled {
-            let comparison = count::count(store, &self.networks.address).await?;
+            let comparison = count::count(store.records(), &self.networks.address).await?;
             found.extend(comparison.checks.iter().flat_map(problems).cloned());
             found.extend((comparison.duplicated > 0).then(|| format!("{} attempts were carried out twice", comparison.duplicated)));
         }

@@ -6,7 +6,7 @@ use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::mail::CONFIRMATION_INTERVAL;
-use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, enforce_visitor_limits};
+use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_visitor_limits};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
@@ -56,6 +56,12 @@ enum RecurringJob {
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
+    /// Measures the disk, so that a shortage is logged even if nobody visits the store.
+    CheckDisk,
+    /// In a restored store: imports what its networks did since the backup.
+    ImportMovements,
+    /// In a restored store: ends the hold once its original is stopped.
+    CheckRestore,
 }
 
 impl RecurringJob {
@@ -67,13 +73,18 @@ impl RecurringJob {
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune => true,
-            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
-            Self::EnforceVisitorLimits => false,
+            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::EnforceVisitorLimits => false,
+            Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore => false,
         }
+    }
+
+    /// Whether the job waits while a restored store is held: if it acts because a time has come, of a test clock as well.
+    const fn waits_for_original(self) -> bool {
+        self.depends_on_clock() || matches!(self, Self::AdvanceClocks)
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 16] = [
+const TABLE: [(RecurringJob, Duration); 19] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -94,13 +105,23 @@ const TABLE: [(RecurringJob, Duration); 16] = [
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
     CHECK_CLOCK,
+    (RecurringJob::CheckDisk, Duration::from_secs(30)),
+    (RecurringJob::ImportMovements, Duration::from_secs(5)),
+    CHECK_RESTORE,
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
+const CHECK_RESTORE: (RecurringJob, Duration) = (RecurringJob::CheckRestore, Duration::from_secs(2));
 
 /// Only checks the clock, for a process without workers: what it learns from networks concerns the workers of the others as well.
 pub async fn watch_clock(ctx: Context, watch: Arc<ClockWatch>, shutdown: CancellationToken) {
     let (job, period) = CHECK_CLOCK;
     repeat(ctx, Some(&watch), job, period, shutdown).await;
+}
+
+/// Only learns that a restored store is held no longer, for a process without workers.
+pub async fn watch_restore(ctx: Context, shutdown: CancellationToken) {
+    let (job, period) = CHECK_RESTORE;
+    repeat(ctx, None, job, period, shutdown).await;
 }
 
 /// Runs every job at its period until `shutdown`. Running jobs are canceled then: each of their steps is crash-safe, and a network
@@ -130,7 +151,7 @@ async fn repeat(ctx: Context, watch: Option<&ClockWatch>, job: RecurringJob, per
             }
             _ = ticks.tick() => {}
         }
-        if job.depends_on_clock() && !is_trusted(watch) {
+        if job.depends_on_clock() && !is_trusted(watch) || job.waits_for_original() && ctx.networks.is_held() {
             continue;
         }
         let result = tokio::select! {
@@ -226,6 +247,14 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckClock => check(ctx, watch).await,
+        RecurringJob::CheckDisk => {
+            // The adapter logs a change.
+            ctx.disk.shortage();
+            Ok(())
+        }
+        RecurringJob::ImportMovements if ctx.networks.is_held() => billing::import_movements(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::ImportMovements => Ok(()),
+        RecurringJob::CheckRestore => check_restore_hold(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())
 }
@@ -341,6 +370,35 @@ mod tests {
             ]
         );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
-        assert_eq!(others, ["CheckAttempts", "EnforceVisitorLimits", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
+        assert_eq!(
+            others,
+            [
+                "CheckAttempts",
+                "EnforceVisitorLimits",
+                "ReadCardEvents",
+                "CheckStakes",
+                "AdvanceClocks",
+                "CheckClock",
+                "CheckDisk",
+                "ImportMovements",
+                "CheckRestore"
+            ]
+        );
+        // A restored store does the same as one with a doubted clock, and advances no test clock.
+        let while_held: Vec<_> =
+            TABLE.into_iter().filter(|(job, _)| !job.waits_for_original()).map(|(job, _)| format!("{job:?}")).collect();
+        assert_eq!(
+            while_held,
+            [
+                "CheckAttempts",
+                "EnforceVisitorLimits",
+                "ReadCardEvents",
+                "CheckStakes",
+                "CheckClock",
+                "CheckDisk",
+                "ImportMovements",
+                "CheckRestore"
+            ]
+        );
     }
 }

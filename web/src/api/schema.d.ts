@@ -7351,6 +7351,281 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/disk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process that answers has enough disk space, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Disk"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the store was restored from a backup and is held, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Restore"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/restore/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * State as an owner that the original of this store is stopped and will not be started again. Payments and emails continue once what
+         *     the networks did since the backup is imported.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Restore"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/restore/found-payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Payments of the mode that the store has found at its networks after it was restored, that belong to nothing it knows, and that nobody
+         *     has dealt with yet; newest first, for administrators.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["FoundPaymentList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/restore/found-payments/handled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Record as an owner that a found payment was dealt with, for example refunded at its network. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["HandledPayment"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["FoundPaymentList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -8048,6 +8323,19 @@ export interface components {
             name: string;
             email: string;
         };
+        /** Disk */
+        Disk: {
+            /** @description Less than the reserve is free: new sessions and uploads are refused. */
+            short: boolean;
+            /** @description The machine whose disk is short. */
+            host?: string;
+            /** @description A folder of the store on that disk. */
+            folder?: string;
+            /** Format: uint64 */
+            free_bytes?: number;
+            /** Format: uint64 */
+            reserve_bytes?: number;
+        };
         /** Dispute */
         Dispute: {
             id: string;
@@ -8163,6 +8451,37 @@ export interface components {
             params?: {
                 [key: string]: string;
             };
+        };
+        /**
+         * FoundPayment
+         * @description A payment that a restored store has found at a network and that belongs to nothing it knows.
+         */
+        FoundPayment: {
+            payment_method_id: string;
+            /** @description The network's reference: a transaction hash, a card payment intent. */
+            reference: string;
+            /** @description Whether the store received it; otherwise the store has sent it. */
+            incoming: boolean;
+            /** @description The other account; empty for cards. */
+            account: string;
+            /** @description In base units. */
+            amount: string;
+            currency: components["schemas"]["PaymentCurrency"];
+            moved_at: string;
+        };
+        /** FoundPaymentList */
+        FoundPaymentList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["FoundPayment"][];
+        };
+        /**
+         * HandledPayment
+         * @description What an owner has dealt with.
+         */
+        HandledPayment: {
+            payment_method_id: string;
+            reference: string;
         };
         /** HeldSubscription */
         HeldSubscription: {
@@ -9187,6 +9506,20 @@ export interface components {
              *     remain; the rest goes to the balance) or `refund` (back to the payer).
              */
             to?: string;
+        };
+        /** Restore */
+        Restore: {
+            /** @description Whether the store sends nothing: it was restored, and its original may be running. */
+            held: boolean;
+            restored_at?: string;
+            /** @description When the backup was taken. */
+            backup_at?: string;
+            /** @description When an owner stated that the original is stopped. */
+            stopped_at?: string;
+            /** @description When the last complete import from the payment networks began. */
+            imported_at?: string;
+            /** @description Why the last import is not complete. */
+            import_failure?: string;
         };
         /** ResumedBilling */
         ResumedBilling: {

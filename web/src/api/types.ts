@@ -551,6 +551,15 @@ export interface Clock {
   host: string | null;
 }
 
+/** Whether the store has enough disk space. The other fields are null if it has. */
+export type Disk = ServerObject<'Disk'>;
+
+/** Whether the store was restored from a backup; times are ISO texts. */
+export type Restore = ServerObject<'Restore'>;
+
+/** A payment that a restored store has found at a network and that belongs to nothing it knows. */
+export type FoundPayment = Narrow<ServerObject<'FoundPayment'>, { currency: PaymentCurrency }>;
+
 /** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'

@@ -6,6 +6,7 @@ mod generations;
 mod graphql;
 mod mandate;
 mod messages;
+mod movements;
 mod outcome;
 mod rail;
 mod stake;

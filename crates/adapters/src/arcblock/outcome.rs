@@ -51,6 +51,20 @@ fn amount_moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> O
     Some(net.unwrap_or(Amount::ZERO))
 }
 
+/// The net amount of a token that an address gained or lost.
+pub struct NetChange {
+    pub is_gain: bool,
+    pub amount: Amount,
+}
+
+/// Returns the net change of an address's tokens according to the receipts, without fees. `None` if the receipts cannot be read.
+pub fn net_change(address: &str, receipts: &Value, currency: &Currency) -> Option<NetChange> {
+    let TokenChanges { gained, lost } = changes_of(address, receipts, currency)?;
+    let is_gain = gained >= lost;
+    let amount = if is_gain { gained.minus(lost) } else { lost.minus(gained) };
+    Some(NetChange { is_gain, amount: amount.ok()? })
+}
+
 /// The amounts of a token that an address gained and lost, without fees.
 #[derive(Default)]
 struct TokenChanges {

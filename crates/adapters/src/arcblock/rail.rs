@@ -15,10 +15,10 @@ use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
-    CheckError, Currency, GasState, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest,
+    CheckError, Currency, GasState, MandateRequest, Method, MethodSettings, Movement, Outcome, RailError, SignedTransaction, StakeRequest,
     StakeState, StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
 };
-use souk_domain::shared::{Amount, Clock};
+use souk_domain::shared::{Amount, Clock, Timestamp};
 use std::sync::Arc;
 use url::Url;
 
@@ -258,6 +258,10 @@ impl WalletRail for ArcblockRail {
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError> {
         let address = self.chain(method)?.address;
         states::read_balance(&self.query(&address, &states::balance_query(payer, currency)).await?, currency)
+    }
+
+    async fn movements(&self, method: &Method, currencies: &[Currency], since: Timestamp) -> Result<Vec<Movement>, RailError> {
+        self.movements_listed(method, currencies, since).await
     }
 
     async fn gas(&self, method: &Method) -> Result<GasState, RailError> {

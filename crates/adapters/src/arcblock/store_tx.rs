@@ -8,7 +8,7 @@ use super::wire::Format;
 use crate::identity::{AppKey, stake_address};
 use serde_json::json;
 use souk_domain::access::Did;
-use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest};
+use souk_domain::payment::{ChargedPeriod, Currency, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest};
 
 /// The messages of transactions that move a stake, which chains require. Recorded transactions of the published client contain them.
 const RETURNED: &str = "deposit returned";
@@ -47,7 +47,11 @@ pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTr
 }
 
 fn inner(app: &Did, currency: &Currency, request: &StoreTransactionRequest) -> Itx {
-    let data = Some(Payload::new(&json!({"reference": request.reference})));
+    let mut content = json!({"reference": request.reference});
+    for (name, value) in request.period.iter().flat_map(ChargedPeriod::fields) {
+        content[name] = json!(value);
+    }
+    let data = Some(Payload::new(&content));
     match &request.transaction {
         StoreTransaction::Pull { .. } => transfer(app, currency, request, data).into(),
         StoreTransaction::Payout { to } => transfer(to, currency, request, data).into(),

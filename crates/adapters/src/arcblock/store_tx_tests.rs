@@ -14,6 +14,7 @@ fn request(transaction: StoreTransaction) -> StoreTransactionRequest {
         transaction,
         amount: Amount::new(2_000_000_000_000_000_000),
         reference: "in_1".to_owned(),
+        period: None,
         nonce: 1_700_000_000_002,
     }
 }

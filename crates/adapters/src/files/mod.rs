@@ -6,14 +6,18 @@ mod port;
 pub(crate) use atomic::write_atomic;
 
 use sha2::{Digest, Sha256};
+use souk_domain::operation::{DiskSpace, UnlimitedDisk};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::fs::{self, File};
 
 /// A folder of files named by the SHA-256 of their content. Equal content is stored once, and files never change.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
+    /// Refuses uploads while the disk is short.
+    disk: Arc<dyn DiskSpace>,
 }
 
 /// The identity of a stored file. `size` is in bytes.
@@ -28,7 +32,14 @@ impl FileStore {
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         fs::create_dir_all(&folder).await?;
-        Ok(Self { folder })
+        Ok(Self { folder, disk: Arc::new(UnlimitedDisk) })
+    }
+
+    /// Refuses uploads while the disk has less free space than its reserve.
+    #[must_use]
+    pub fn with_reserve(mut self, disk: Arc<dyn DiskSpace>) -> Self {
+        self.disk = disk;
+        self
     }
 
     /// Stores `bytes`. Once this returns, they survive a power failure.
@@ -70,6 +81,9 @@ struct FilePath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::TestDisk;
+    use souk_domain::shared::StorageError;
+    use souk_domain::store::Files;
     use tokio::io::AsyncReadExt;
 
     async fn content(store: &FileStore, sha256: &[u8; 32]) -> Option<Vec<u8>> {
@@ -115,5 +129,18 @@ mod tests {
         std::fs::write(folder.join(name), b"wh").expect("is cut");
         store.put(b"whole").await.expect("is kept");
         assert_eq!(content(&store, &stored.sha256).await.as_deref(), Some(b"whole".as_slice()));
+    }
+
+    #[tokio::test]
+    async fn uploads_are_refused_below_the_reserve_and_stored_files_can_be_read() {
+        let (folder, disk) = (tempfile::tempdir().expect("has a folder"), Arc::new(TestDisk::default()));
+        let store = FileStore::open(folder.path()).await.expect("opens").with_reserve(disk.clone());
+        let name = Files::put(&store, b"kept").await.expect("is kept");
+        disk.set_short(true);
+        let refused = Files::put(&store, b"new").await;
+        assert!(matches!(refused, Err(StorageError::NoSpace(_))), "{refused:?}");
+        assert_eq!(Files::open(&store, &name).await.expect("is answered").expect("exists").size, 4);
+        disk.set_short(false);
+        Files::put(&store, b"new").await.expect("is kept");
     }
 }

@@ -4,11 +4,18 @@ use super::FileStore;
 use async_trait::async_trait;
 use souk_domain::shared::StorageError;
 use souk_domain::store::{Files, OpenedFile};
+use std::io::ErrorKind;
 
 #[async_trait]
 impl Files for FileStore {
     async fn put(&self, content: &[u8]) -> Result<String, StorageError> {
-        let stored = Self::put(self, content).await.map_err(|error| StorageError::Driver(Box::new(error)))?;
+        if let Some(disk) = self.disk.shortage() {
+            return Err(StorageError::NoSpace(format!("{} bytes are free in {}", disk.free_bytes, disk.folder).into()));
+        }
+        let stored = Self::put(self, content).await.map_err(|error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::NoSpace(Box::new(error)),
+            _ => StorageError::Driver(Box::new(error)),
+        })?;
         Ok(hex::encode(stored.sha256))
     }
 

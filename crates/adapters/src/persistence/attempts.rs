@@ -19,7 +19,7 @@ const CLIENT_SECRET: &str = "client_secret";
 
 const INSERT: &str =
     "INSERT INTO attempts (id, purpose, subject, session_id, connect_token, kind, method_id, currency_id, amount, status, payer, bytes,
-                          hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
+                          hash, provider_id, client_secret, card, period, last_error, checks, check_at, sent_at, created_at, updated_at)";
 const ALREADY_IN_FLIGHT: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
 /// Amounts are stored as text on SQLite, so the remaining amount is computed in Rust while the lock is held.
@@ -288,6 +288,16 @@ impl Attempts for SqlAttempts<'_> {
         Ok(())
     }
 
+    async fn adopt(&mut self, id: &AttemptId, reference: &str, now: Timestamp) -> Result<bool, StorageError> {
+        // The bytes of a transaction that was never sent must not be sent later.
+        let update = "UPDATE attempts SET sent_at = $3, updated_at = $3, bytes = CASE WHEN hash IS NULL THEN bytes ELSE $4 END,
+                          provider_id = CASE WHEN hash IS NULL THEN $2 ELSE provider_id END,
+                          hash = CASE WHEN hash IS NULL THEN NULL ELSE $2 END
+                      WHERE id = $1 AND status = 'open' AND sent_at IS NULL AND provider_id IS NULL AND kind IN ('wallet', 'off_session')";
+        let query = self.connection.query(update).bind(id).bind(reference).bind(now).bind(Vec::<u8>::new());
+        Ok(query.execute().await? == 1)
+    }
+
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
@@ -375,7 +385,8 @@ impl SqlAttempts<'_> {
             .bind(&attempt.method_id)
             .bind(&attempt.currency_id);
         let values = values.bind(attempt.amount).bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
-        let values = values.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
+        let values =
+            values.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card).bind(&attempt.period);
         let values = values.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
@@ -485,6 +496,7 @@ fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
         amount: row.get("amount")?,
         status: row.get("status")?,
         kind,
+        period: row.get("period")?,
         last_error: row.get("last_error")?,
         checks: row.get("checks")?,
         check_at: row.get("check_at")?,

@@ -6,19 +6,16 @@ use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{Balance, BalanceTransaction, Balances};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, StorageError};
+use std::collections::{BTreeMap, BTreeSet};
 
 const OF_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id " (among "$1") " AND amount > $2 ORDER BY customer_id, currency_id"
 );
-/// Locks balances of zero too, so that no other transaction can increase them meanwhile.
+/// Locks balances of zero too, so that no other transaction can increase them meanwhile. Amounts are stored as text on SQLite: a new amount
+/// is therefore computed in Rust, and its update requires the old one.
 const LOCK_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id " (among "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
 );
-/// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
-const LOCK: Sql = sql_per_dialect!(
-    "SELECT amount, sequence FROM customer_balances WHERE customer_id = $1 AND currency_id = $2" (either "" " FOR UPDATE")
-);
-
 /// The statements that count balance transactions and read one page. Within a currency, transactions are ordered by their sequence.
 struct Transactions {
     count: &'static str,
@@ -39,6 +36,30 @@ const IN_ALL: Transactions = Transactions {
 
 pub struct SqlBalances<'s>(pub &'s mut Connection);
 
+/// A balance whose row is locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LockedBalance {
+    amount: Amount,
+    /// The number of its transactions.
+    sequence: u64,
+}
+
+/// The balance that a transaction changes.
+fn key(transaction: &BalanceTransaction) -> (CustomerId, CurrencyId) {
+    (transaction.customer_id.clone(), transaction.currency_id.clone())
+}
+
+impl SqlBalances<'_> {
+    async fn lock_rows(&mut self, customers: &[CustomerId]) -> Result<BTreeMap<(CustomerId, CurrencyId), LockedBalance>, StorageError> {
+        let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(customers)).all().await?;
+        let locked = |row: &Row| {
+            let balance = LockedBalance { amount: row.get("amount")?, sequence: row.get("sequence")? };
+            Ok(((row.get("customer_id")?, row.get("currency_id")?), balance))
+        };
+        rows.iter().map(locked).collect()
+    }
+}
+
 #[async_trait]
 impl Balances for SqlBalances<'_> {
     async fn of_all(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError> {
@@ -52,37 +73,55 @@ impl Balances for SqlBalances<'_> {
         Ok(balances.into_iter().filter(|balance| !balance.amount.is_zero()).collect())
     }
 
-    async fn record(&mut self, transaction: &BalanceTransaction) -> Result<Option<BalanceTransaction>, StorageError> {
-        let (customer, currency) = (&transaction.customer_id, &transaction.currency_id);
-        let is_increase = transaction.kind.is_increase();
-        let mut row = self.0.query_per_dialect(LOCK).bind(customer).bind(currency).optional().await?;
-        if row.is_none() && is_increase {
-            let insert = "INSERT INTO customer_balances (customer_id, currency_id, amount, sequence) VALUES ($1, $2, $3, 0)
-                          ON CONFLICT DO NOTHING";
-            self.0.query(insert).bind(customer).bind(currency).bind(Amount::ZERO).execute().await?;
-            row = self.0.query_per_dialect(LOCK).bind(customer).bind(currency).optional().await?;
+    async fn record_all(&mut self, transactions: &[BalanceTransaction]) -> Result<Option<Vec<BalanceTransaction>>, StorageError> {
+        let mut customers: Vec<_> = transactions.iter().map(|one| one.customer_id.clone()).collect();
+        customers.sort();
+        customers.dedup();
+        let mut balances = self.lock_rows(&customers).await?;
+        let is_missing = |one: &&BalanceTransaction| one.kind.is_increase() && !balances.contains_key(&key(one));
+        let missing: BTreeSet<_> = transactions.iter().filter(is_missing).map(key).collect();
+        if !missing.is_empty() {
+            let into = "INSERT INTO customer_balances (customer_id, currency_id, amount, sequence)";
+            let row = |(customer, currency): &(CustomerId, CurrencyId)| {
+                Values::default().bind(customer).bind(currency).bind(Amount::ZERO).bind(0_u64)
+            };
+            self.0.insert(into, missing.iter().map(row).collect(), "ON CONFLICT DO NOTHING").await?;
+            balances = self.lock_rows(&customers).await?;
         }
-        let Some(row) = row else { return Ok(None) };
-        let (before, sequence): (Amount, u64) = (row.get("amount")?, row.get("sequence")?);
-        let after = match is_increase {
-            true => before.plus(transaction.amount).map_err(|error| StorageError::Driver(Box::new(error)))?,
-            false => match before.minus(transaction.amount) {
-                Ok(after) => after,
-                Err(_) => return Ok(None),
-            },
+        let before = balances.clone();
+        let mut rows = Vec::with_capacity(transactions.len());
+        let mut recorded = Vec::with_capacity(transactions.len());
+        for one in transactions {
+            let Some(balance) = balances.get_mut(&key(one)) else { return Ok(None) };
+            balance.amount = match one.kind.is_increase() {
+                true => balance.amount.plus(one.amount).map_err(|error| StorageError::Driver(Box::new(error)))?,
+                false => match balance.amount.minus(one.amount) {
+                    Ok(after) => after,
+                    Err(_) => return Ok(None),
+                },
+            };
+            balance.sequence += 1;
+            let values = Values::default().bind(&one.id).bind(one.mode).bind(&one.customer_id).bind(&one.currency_id);
+            let values = values.bind(balance.sequence).bind(one.kind).bind(one.amount).bind(balance.amount);
+            rows.push(values.bind(&one.source).bind(one.created_at));
+            recorded.push(BalanceTransaction { balance_after: balance.amount, ..one.clone() });
+        }
+        let changed = balances.iter().filter_map(|(key, after)| Some((key, before.get(key)?, after))).filter(|(_, old, new)| old != new);
+        let row = |((customer, currency), before, after): (&(CustomerId, CurrencyId), &LockedBalance, &LockedBalance)| {
+            Values::default().bind(customer).bind(currency).bind(before.amount).bind(after.amount).bind(after.sequence)
         };
-        let update = "UPDATE customer_balances SET amount = $3, sequence = $4 WHERE customer_id = $1 AND currency_id = $2 AND amount = $5";
-        let query = self.0.query(update).bind(customer).bind(currency).bind(after).bind(sequence + 1).bind(before);
-        if query.execute().await? == 0 {
+        let changed: Vec<_> = changed.map(row).collect();
+        let set = "UPDATE customer_balances SET amount = new.column4, sequence = new.column5";
+        let is_as_before = "customer_balances.customer_id = new.column1 AND customer_balances.currency_id = new.column2
+                            AND customer_balances.amount = new.column3";
+        let count = changed.len() as u64;
+        if self.0.update(set, changed, is_as_before).await? != count {
             return Err(StorageError::Conflict);
         }
-        let recorded = BalanceTransaction { balance_after: after, ..transaction.clone() };
         let into =
             "INSERT INTO balance_transactions (id, livemode, customer_id, currency_id, sequence, type, amount, balance_after, source,
                         created_at)";
-        let values = Values::default().bind(&recorded.id).bind(recorded.mode).bind(customer).bind(currency).bind(sequence + 1);
-        let values = values.bind(recorded.kind).bind(recorded.amount).bind(after).bind(&recorded.source).bind(recorded.created_at);
-        self.0.insert(into, vec![values], "").await?;
+        self.0.insert(into, rows, "").await?;
         Ok(Some(recorded))
     }
 

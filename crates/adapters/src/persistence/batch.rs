@@ -3,6 +3,7 @@
 use super::database::storage;
 use super::value::{Column, Value};
 use souk_domain::shared::StorageError;
+use sqlx::Arguments;
 use sqlx::postgres::PgArguments;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use std::borrow::Cow;
@@ -78,6 +79,7 @@ pub(super) fn placeholders(rows: &[Vec<Value>], are_numbered: bool) -> String {
 pub(super) fn sqlite_arguments(inputs: Inputs) -> Result<SqliteArguments, StorageError> {
     let Inputs::Values(values) = inputs else { return Err(StorageError::Driver("SQLite has no arrays".into())) };
     let mut arguments = SqliteArguments::default();
+    arguments.reserve(values.len(), 0);
     for value in values {
         value.add_to_sqlite(&mut arguments).map_err(StorageError::Driver)?;
     }

@@ -9,12 +9,12 @@ use souk_domain::billing::{
     BilledUsage, CancelReason, Cancellation, ClockEvent, Feedback, PricingFormula, Prorated, TimelineEvent, TrialTerms,
 };
 use souk_domain::checkout::SubscriptionTerms;
-use souk_domain::payment::{CardHolder, MandateDetails, SavedCard};
+use souk_domain::payment::{CardHolder, ChargedPeriod, MandateDetails, SavedCard};
 use souk_domain::pricing::{Anchoring, RecurringInterval, Tier, TiersMode};
 use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, CustomerId, InvoiceId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, CardHolder, MandateDetails, RecurringInterval, Cancellation, Vec<ClockEvent>, PricingFormula, BilledUsage }
+stored_forms! { Vec<InvoiceId>, Vec<SubscriptionId>, Vec<CreditNoteId>, SubscriptionTerms, CardHolder, ChargedPeriod, MandateDetails, RecurringInterval, Cancellation, Vec<ClockEvent>, PricingFormula, BilledUsage }
 
 macro_rules! id_lists {
     ($($id:ident),*) => {$(
@@ -30,6 +30,16 @@ macro_rules! id_lists {
     )*};
 }
 id_lists! { InvoiceId, SubscriptionId, CreditNoteId }
+
+impl JsonForm for ChargedPeriod {
+    type Form = BTreeMap<String, String>;
+    fn form(self) -> Self::Form {
+        self.fields().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+    fn of(form: Self::Form) -> Option<Self> {
+        Self::of(|name| form.get(name).map(String::as_str))
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct SubscriptionTermsForm {

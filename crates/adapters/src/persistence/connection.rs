@@ -4,6 +4,7 @@ use super::batch::{Inputs, Statement, columns, placeholders, postgres_arguments,
 use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use souk_domain::shared::{Id, StorageError};
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
@@ -177,7 +178,31 @@ impl Connection {
         self.run_all(statements).await
     }
 
-    fn inserts(&self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
+    /// As [`Connection::insert`], with a text that is composed from the schema.
+    pub(super) async fn insert_text(&mut self, into: &str, rows: Vec<Values>) -> Result<u64, StorageError> {
+        self.run_all(self.inserts(into, rows, "")?).await
+    }
+
+    /// Runs a statement without values whose text is composed from the schema.
+    pub(super) async fn run_text(&mut self, sql: String) -> Result<(), StorageError> {
+        self.run_all(vec![Statement { sql: sql.into(), inputs: Inputs::Values(Vec::new()), expected_rows: None }]).await.map(drop)
+    }
+
+    /// Streams the rows of a statement, for tables that do not fit into memory. The transaction must have begun.
+    pub(super) fn stream(&mut self, sql: String) -> BoxStream<'_, Result<Row, StorageError>> {
+        let sql = sqlx::AssertSqlSafe(sql);
+        match &mut self.state {
+            ConnectionState::NotBegun(_) => stream::once(async { Err(not_begun()) }).boxed(),
+            ConnectionState::Sqlite(handle) => {
+                sqlx::query(sql).fetch(handle.get()).map(|row| Ok(row.map_err(storage)?.into_output("FROM a table"))).boxed()
+            }
+            ConnectionState::Postgres(handle) => {
+                sqlx::query(sql).fetch(handle.get()).map(|row| Ok(row.map_err(storage)?.into_output("FROM a table"))).boxed()
+            }
+        }
+    }
+
+    fn inserts(&self, into: &str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
         self.statements(rows, |source| match source {
             Source::Values(values) => format!("{into} VALUES {values} {conflict}"),
             Source::Columns { arrays, .. } => format!("{into} SELECT * FROM unnest({arrays}) {conflict}"),
@@ -193,7 +218,10 @@ impl Connection {
             let chunk: Vec<_> = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
             let (sql, inputs) = if is_sqlite || size == 1 {
                 // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
-                (text(Source::Values(placeholders(&chunk, !is_sqlite))), Inputs::Values(chunk.into_iter().flatten().collect()))
+                let text = text(Source::Values(placeholders(&chunk, !is_sqlite)));
+                let mut values = Vec::with_capacity(chunk.iter().map(Vec::len).sum());
+                values.extend(chunk.into_iter().flatten());
+                (text, Inputs::Values(values))
             } else {
                 let columns = columns(chunk);
                 let arrays = columns.iter().zip(1..).map(|(column, number)| format!("${number}::{}[]", column.kind.postgres_name()));
@@ -218,7 +246,7 @@ impl Connection {
 
     /// Runs a statement in a transaction that has begun, and returns the number of rows it changed.
     async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        count_statement();
+        count_statement(&statement.sql);
         let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
         match &mut self.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
@@ -276,7 +304,7 @@ impl Connection {
         super::statement_counter::commit();
         match self.state {
             ConnectionState::NotBegun(Engine::Sqlite { writer, group_commit, .. }) => {
-                self.deferred.iter().for_each(|_| count_statement());
+                self.deferred.iter().for_each(|statement| count_statement(&statement.sql));
                 group_commit.commit(writer, self.deferred).await?;
             }
             // No statement ran, and PostgreSQL defers none: there is nothing to commit.
@@ -311,7 +339,7 @@ pub struct Query<'s> {
 macro_rules! run {
     ($query:ident, $run:ident) => {{
         $query.connection.begin_and_flush().await?;
-        count_statement();
+        count_statement($query.sql);
         let (sql, values) = ($query.sql, Inputs::Values($query.values.0?));
         match &mut $query.connection.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
@@ -372,7 +400,8 @@ fn not_begun() -> StorageError {
 }
 
 /// Counts a statement for tests and benchmarks; does nothing without the feature `testing`.
-fn count_statement() {
+#[cfg_attr(not(feature = "testing"), expect(unused_variables, reason = "nothing is counted"))]
+fn count_statement(sql: &str) {
     #[cfg(feature = "testing")]
-    super::statement_counter::statement();
+    super::statement_counter::statement(sql);
 }

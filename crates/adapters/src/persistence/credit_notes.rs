@@ -6,6 +6,7 @@ use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, CreditNotes};
 use souk_domain::shared::{CreditNoteId, Listed, Mode, Page, StorageError, SubscriptionId, Timestamp};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// One list per index, as for invoices.
@@ -40,21 +41,27 @@ pub struct SqlCreditNotes<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl CreditNotes for SqlCreditNotes<'_> {
-    async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError> {
-        self.0.note(&note.id);
+    async fn insert_all(&mut self, notes: &[CreditNote], items: &[CreditNoteItem]) -> Result<(), StorageError> {
+        notes.iter().for_each(|note| self.0.note(&note.id));
         let into =
             "INSERT INTO credit_notes (id, livemode, number, invoice_id, subscription_id, customer_id, currency_id, method_id, reason,
                         memo, total, due_reduced, to_balance, refunded, created_at)";
-        let values = Values::default().bind(&note.id).bind(note.mode).bind(note.number).bind(&note.invoice_id).bind(&note.subscription_id);
-        let values = values.bind(&note.customer_id).bind(&note.currency_id).bind(&note.method_id).bind(note.reason).bind(&note.memo);
-        let values = values.bind(note.total).bind(note.due_reduced).bind(note.to_balance).bind(note.refunded).bind(note.created_at);
-        self.0.insert(into, vec![values], "").await?;
-        let row = |(position, item): (u32, &CreditNoteItem)| {
-            let values = Values::default().bind(&item.note_id).bind(position).bind(&item.invoice_item_id).bind(item.amount);
-            values.bind(item.revokes).bind(&item.pricing_formula)
+        let row = |note: &CreditNote| {
+            let values = Values::default().bind(&note.id).bind(note.mode).bind(note.number).bind(&note.invoice_id);
+            let values = values.bind(&note.subscription_id).bind(&note.customer_id).bind(&note.currency_id).bind(&note.method_id);
+            let values = values.bind(note.reason).bind(&note.memo).bind(note.total).bind(note.due_reduced).bind(note.to_balance);
+            values.bind(note.refunded).bind(note.created_at)
         };
+        self.0.insert(into, notes.iter().map(row).collect(), "").await?;
         let into = "INSERT INTO credit_note_items (note_id, position, invoice_item_id, amount, revokes, pricing_formula)";
-        self.0.insert(into, (0..).zip(items).map(row).collect(), "").await.map(drop)
+        let (mut positions, mut rows) = (BTreeMap::new(), Vec::with_capacity(items.len()));
+        for item in items {
+            let position: &mut u32 = positions.entry(&item.note_id).or_default();
+            let values = Values::default().bind(&item.note_id).bind(*position).bind(&item.invoice_item_id).bind(item.amount);
+            rows.push(values.bind(item.revokes).bind(&item.pricing_formula));
+            *position += 1;
+        }
+        self.0.insert(into, rows, "").await.map(drop)
     }
 
     async fn find(&mut self, id: &CreditNoteId) -> Result<Option<CreditNote>, StorageError> {

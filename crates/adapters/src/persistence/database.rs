@@ -26,6 +26,8 @@ const SQLITE_ROWS: usize = 512;
 /// The number of pages in the write-ahead log from which a commit checkpoints them itself. It is far above what is written within
 /// [`CHECKPOINTS`], so that normally only the [`checkpoint`] task does this work.
 const LOG_PAGES_MAX: &str = "20000";
+/// The page cache of the connection that writes, as SQLite's `cache_size`: a negative number of KiB.
+const WRITER_CACHE: &str = "-16384";
 /// How often the write-ahead log is checkpointed into the file.
 const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
@@ -36,6 +38,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
 const STATEMENT_TIMEOUTS: [(&str, &str); 2] = [("statement_timeout", "30s"), ("lock_timeout", "10s")];
 /// Begins a snapshot without the limits of [`STATEMENT_TIMEOUTS`].
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
+/// The same for a transaction that writes.
+const UNLIMITED: &str = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
 /// A PostgreSQL connection that was idle for at least this long is pinged before use.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 /// Prepared statements cached per connection: enough for all that are used often.
@@ -156,6 +160,8 @@ impl Database {
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
+        // A batch fits into the cache and its undo log into memory, so that only its commit writes to files.
+        let writing = writing.pragma("cache_size", WRITER_CACHE).pragma("temp_store", "MEMORY");
         // If SQLite has rolled a transaction back (for example, when the disk is full), sqlx still counts it as open and could begin
         // no other one on that connection. Such a connection is discarded.
         let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
@@ -183,6 +189,12 @@ impl Database {
     pub async fn begin_relaxed(&self) -> Result<Connection, StorageError> {
         let postgres = "BEGIN; SET LOCAL synchronous_commit TO off";
         let state = self.engine.begin_per_engine("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
+        Ok(Connection::new(state, Arc::clone(&self.published)))
+    }
+
+    /// Begins a transaction that writes without the limits of [`STATEMENT_TIMEOUTS`], for a restore.
+    pub async fn begin_unlimited(&self) -> Result<Connection, StorageError> {
+        let state = self.engine.begin_per_engine(DURABLE, UNLIMITED).await?;
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
@@ -283,6 +295,9 @@ pub(super) fn commit_failure(error: sqlx::Error) -> StorageError {
     }
 }
 
+/// The codes of a full disk: SQLITE_FULL, and PostgreSQL's `disk_full`.
+const NO_SPACE: [&str; 2] = ["13", "53100"];
+
 /// Converts a driver's error. A unique violation becomes [`StorageError::Duplicate`] with the constraint's name on PostgreSQL, and
 /// with `table.column, table.column` on SQLite.
 pub(super) fn storage(error: sqlx::Error) -> StorageError {
@@ -292,6 +307,9 @@ pub(super) fn storage(error: sqlx::Error) -> StorageError {
             StorageError::Duplicate(database_error.constraint().unwrap_or(columns).to_owned())
         }
         Some(database_error) if database_error.code().is_some_and(|code| CONFLICTS.contains(&code.as_ref())) => StorageError::Conflict,
+        Some(database_error) if database_error.code().is_some_and(|code| NO_SPACE.contains(&code.as_ref())) => {
+            StorageError::NoSpace(Box::new(error))
+        }
         _ => StorageError::Driver(Box::new(error)),
     }
 }

@@ -2,20 +2,20 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Connection, Row, Sql};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::shared::{InvoiceId, InvoiceItemId, Listed, Mode, Page, SessionId, StorageError, SubscriptionId, Timestamp};
-use souk_domain::store::{Entitlement, Entitlements};
+use souk_domain::shared::{InvoiceId, Listed, Mode, Page, SessionId, StorageError, SubscriptionId, Timestamp};
+use souk_domain::store::{Entitlement, Entitlements, RevokedPurchase};
+use std::collections::BTreeMap;
 
 pub struct SqlEntitlements<'a>(pub &'a mut Connection);
 
-/// A grant paid by another invoice line lifts a revocation. A repeated grant by the same line does not.
 const GRANT: &str =
     "INSERT INTO entitlements (id, livemode, holder, app, session_id, subscription_id, invoice_id, invoice_item_id, acquired_at,
-                         revoked_at, suspended_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-    ON CONFLICT (session_id, app, coalesce(subscription_id, '')) DO UPDATE
+                         revoked_at, suspended_at)";
+/// A grant paid by another invoice line lifts a revocation. A repeated grant by the same line does not.
+const LIFT_REVOCATION: &str = "ON CONFLICT (session_id, app, coalesce(subscription_id, '')) DO UPDATE
         SET invoice_id = excluded.invoice_id, invoice_item_id = excluded.invoice_item_id, revoked_at = NULL
         WHERE excluded.invoice_item_id IS NOT NULL AND entitlements.invoice_item_id IS DISTINCT FROM excluded.invoice_item_id";
 pub(super) const SUSPEND: Sql = sql_per_dialect!(
@@ -92,17 +92,26 @@ fn read(row: &Row) -> Result<Entitlement, StorageError> {
 
 #[async_trait]
 impl Entitlements for SqlEntitlements<'_> {
-    async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError> {
-        let query = self.0.query(GRANT).bind(&entitlement.id).bind(entitlement.mode.is_live()).bind(&entitlement.holder);
-        let query = query.bind(&entitlement.app).bind(&entitlement.session_id).bind(entitlement.subscription_id.as_ref());
-        let query = query.bind(entitlement.invoice_id.as_ref()).bind(entitlement.invoice_item_id.as_ref()).bind(entitlement.acquired_at);
-        query.bind(entitlement.revoked_at).bind(entitlement.suspended_at).execute().await.map(drop)
+    async fn grant_all(&mut self, entitlements: &[Entitlement]) -> Result<(), StorageError> {
+        let row = |one: &Entitlement| {
+            let values = Values::default().bind(&one.id).bind(one.mode.is_live()).bind(&one.holder).bind(&one.app).bind(&one.session_id);
+            let values = values.bind(one.subscription_id.as_ref()).bind(one.invoice_id.as_ref()).bind(one.invoice_item_id.as_ref());
+            values.bind(one.acquired_at).bind(one.revoked_at).bind(one.suspended_at)
+        };
+        // PostgreSQL refuses to insert a row and to update it by the same statement. The last grant of an app wins, as one by one.
+        let mut last: BTreeMap<_, &Entitlement> = BTreeMap::new();
+        for one in entitlements {
+            last.insert((&one.session_id, &one.app, &one.subscription_id), one);
+        }
+        self.0.insert(GRANT, last.into_values().map(row).collect(), LIFT_REVOCATION).await.map(drop)
     }
 
-    async fn revoke(&mut self, item: &InvoiceItemId, now: Timestamp) -> Result<(), StorageError> {
-        let update =
-            "UPDATE entitlements SET revoked_at = $2 WHERE invoice_item_id = $1 AND subscription_id IS NULL AND revoked_at IS NULL";
-        self.0.query(update).bind(item).bind(now).execute().await.map(drop)
+    async fn revoke_all(&mut self, purchases: &[RevokedPurchase]) -> Result<(), StorageError> {
+        let row = |purchase: &RevokedPurchase| Values::default().bind(&purchase.item).bind(purchase.at);
+        let is_granted = "entitlements.invoice_item_id = new.column1 AND entitlements.subscription_id IS NULL
+                          AND entitlements.revoked_at IS NULL";
+        let set = "UPDATE entitlements SET revoked_at = new.column2";
+        self.0.update(set, purchases.iter().map(row).collect(), is_granted).await.map(drop)
     }
 
     async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError> {

@@ -108,6 +108,7 @@ async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>
     let outcomes = match written.await {
         Ok(outcomes) => outcomes,
         // No unit was committed, or the outcome of the commit is unknown.
+        Err(StorageError::NoSpace(cause)) => callers.iter().map(|_| Err(StorageError::NoSpace(cause.to_string().into()))).collect(),
         Err(error) => callers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
     };
     for (caller, outcome) in callers.into_iter().zip(outcomes) {
@@ -198,7 +199,7 @@ mod tests {
             let pages: i64 = sqlx::query("PRAGMA page_count").fetch_one(writer).await.expect("answers").get(0);
             sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(writer).await.expect("limits");
             let refused = put("x".repeat(1 << 20), at_once).await;
-            assert!(matches!(&refused, Err(error) if error.to_string().contains("full")), "{refused:?}");
+            assert!(matches!(refused, Err(StorageError::NoSpace(_))), "{refused:?}");
             put(format!("small, {at_once}"), at_once).await.expect("writes again");
         }
     }

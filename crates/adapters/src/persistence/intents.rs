@@ -4,12 +4,13 @@ use super::columns::{bind_description, containing, keys, read_description};
 use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::payment::{Decline, Intent, IntentStatus, Intents, PaidIntent};
+use souk_domain::payment::{Decline, Intent, IntentStatus, Intents, PaidIntent, RefundPart};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError,
     Timestamp,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// On PostgreSQL, groups that share intents lock them in the order of their ids, so that no two groups wait for each other.
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT id FROM payment_intents WHERE id " (among "$1") (either "" " ORDER BY id FOR UPDATE"));
@@ -30,7 +31,8 @@ pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL AND " (
 pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4").exact();
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
-    "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")
+    "SELECT id, amount_received, amount_refunded FROM payment_intents WHERE id " (among "$1") " AND status = 'succeeded' ORDER BY id"
+    (either "" " FOR UPDATE")
 );
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str =
@@ -106,12 +108,12 @@ impl Intents for SqlIntents<'_> {
         Ok(self.0.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1)
     }
 
-    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
-        self.change_refunded(id, now, |refunded| refunded.plus(amount)).await
+    async fn reserve_refunds(&mut self, parts: &[RefundPart<'_>], now: Timestamp) -> Result<bool, StorageError> {
+        self.change_refunded(parts, now, Amount::plus).await
     }
 
     async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError> {
-        let is_released = self.change_refunded(id, now, |refunded| refunded.minus(amount)).await?;
+        let is_released = self.change_refunded(&[RefundPart { intent: id, amount }], now, Amount::minus).await?;
         if is_released { Ok(()) } else { Err(StorageError::Conflict) }
     }
 
@@ -181,20 +183,44 @@ impl Intents for SqlIntents<'_> {
 }
 
 impl SqlIntents<'_> {
-    /// Applies `change` to the refunded amount. Returns false and writes nothing if the intent has not succeeded, if the result is not a
-    /// valid amount, or if it exceeds the amount received.
+    /// Applies `change` to the refunded amounts. Returns false and writes nothing if an intent has not succeeded, or if a result is not a
+    /// valid amount or exceeds the amount received.
     async fn change_refunded(
         &mut self,
-        id: &PaymentIntentId,
+        parts: &[RefundPart<'_>],
         now: Timestamp,
-        change: impl FnOnce(Amount) -> Result<Amount, AmountError> + Send,
+        change: fn(Amount, Amount) -> Result<Amount, AmountError>,
     ) -> Result<bool, StorageError> {
-        let Some(row) = self.0.query_per_dialect(LOCK_RECEIVED).bind(id).optional().await? else { return Ok(false) };
-        let (received, before): (Amount, Amount) = (row.get("amount_received")?, row.get("amount_refunded")?);
-        let Some(after) = change(before).ok().filter(|after| *after <= received) else { return Ok(false) };
-        let update = "UPDATE payment_intents SET amount_refunded = $2, updated_at = $3 WHERE id = $1 AND amount_refunded = $4";
-        Ok(self.0.query(update).bind(id).bind(after).bind(now).bind(before).execute().await? == 1)
+        let ids: BTreeSet<_> = parts.iter().map(|part| part.intent).collect();
+        if ids.is_empty() {
+            return Ok(true);
+        }
+        let ids: Vec<_> = ids.into_iter().collect();
+        let mut changed = BTreeMap::new();
+        for row in self.0.query_per_dialect(LOCK_RECEIVED).bind(keys(&ids)).all().await? {
+            let before: Amount = row.get("amount_refunded")?;
+            changed.insert(row.get::<PaymentIntentId>("id")?, Refunded { received: row.get("amount_received")?, before, after: before });
+        }
+        for part in parts {
+            let Some(refunded) = changed.get_mut(part.intent) else { return Ok(false) };
+            match change(refunded.after, part.amount) {
+                Ok(after) if after <= refunded.received => refunded.after = after,
+                _ => return Ok(false),
+            }
+        }
+        let row =
+            |(id, refunded): (&PaymentIntentId, &Refunded)| Values::default().bind(id).bind(refunded.before).bind(refunded.after).bind(now);
+        let set = "UPDATE payment_intents SET amount_refunded = new.column3, updated_at = new.column4";
+        let is_as_before = "payment_intents.id = new.column1 AND payment_intents.amount_refunded = new.column2";
+        Ok(self.0.update(set, changed.iter().map(row).collect(), is_as_before).await? == changed.len() as u64)
     }
+}
+
+/// The refunded amount of an intent, and the amount received, which it never exceeds.
+struct Refunded {
+    received: Amount,
+    before: Amount,
+    after: Amount,
 }
 
 fn intent(row: &Row) -> Result<Intent, StorageError> {

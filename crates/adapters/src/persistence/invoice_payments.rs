@@ -4,7 +4,7 @@ use super::columns::keys;
 use super::listing::sql_per_dialect;
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{InvoicePayment, InvoicePayments, PaymentSource};
+use souk_domain::billing::{ChangedPayment, InvoicePayment, InvoicePayments, PaymentSource};
 use souk_domain::shared::{AttemptId, BalanceTransactionId, InvoiceId, PaymentIntentId, StorageError};
 
 const TABLE: &str = "invoice_payments";
@@ -12,6 +12,9 @@ const INSERT: &str =
     "INSERT INTO invoice_payments (id, invoice_id, source, attempt_id, intent_id, balance_transaction_id, amount, refunded,
                           disputed, reversed, created_at)";
 const OF_INVOICES: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE invoice_id " (among "$1") " ORDER BY id");
+
+// Ordered by invoice id first: payments written at the same moment have ids in no defined order.
+const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE intent_id " (among "$1") " ORDER BY invoice_id, id");
 
 pub struct SqlInvoicePayments<'s>(pub &'s mut Connection);
 
@@ -26,18 +29,20 @@ impl InvoicePayments for SqlInvoicePayments<'_> {
         rows.iter().map(payment).collect()
     }
 
-    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError> {
-        // Ordered by invoice id first: payments written at the same moment have ids in no defined order.
-        let select = "SELECT * FROM invoice_payments WHERE intent_id = $1 ORDER BY invoice_id, id";
-        let rows = self.0.query(select).bind(intent).all().await?;
+    async fn of_intents(&mut self, intents: &[PaymentIntentId]) -> Result<Vec<InvoicePayment>, StorageError> {
+        let rows = self.0.query_per_dialect(OF_INTENTS).bind(keys(intents)).all().await?;
         rows.iter().map(payment).collect()
     }
 
-    async fn update(&mut self, before: &InvoicePayment, after: &InvoicePayment) -> Result<bool, StorageError> {
-        let update = "UPDATE invoice_payments SET refunded = $2, disputed = $3, reversed = $4
-                      WHERE id = $1 AND refunded = $5 AND disputed = $6 AND reversed = $7";
-        let query = self.0.query(update).bind(&before.id).bind(after.refunded).bind(after.disputed).bind(after.reversed);
-        Ok(query.bind(before.refunded).bind(before.disputed).bind(before.reversed).execute().await? == 1)
+    async fn update_all(&mut self, changes: &[ChangedPayment]) -> Result<bool, StorageError> {
+        let set = "UPDATE invoice_payments SET refunded = new.column2, disputed = new.column3, reversed = new.column4";
+        let is_as_before = "invoice_payments.id = new.column1 AND invoice_payments.refunded = new.column5
+                            AND invoice_payments.disputed = new.column6 AND invoice_payments.reversed = new.column7";
+        let row = |ChangedPayment { before, after }: &ChangedPayment| {
+            let values = Values::default().bind(&before.id).bind(after.refunded).bind(after.disputed).bind(after.reversed);
+            values.bind(before.refunded).bind(before.disputed).bind(before.reversed)
+        };
+        Ok(self.0.update(set, changes.iter().map(row).collect(), is_as_before).await? == changes.len() as u64)
     }
 }
 

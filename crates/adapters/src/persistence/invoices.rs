@@ -6,12 +6,13 @@ use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
     BillingReason, ChangedInvoice, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, NewInvoice, NumberRange,
-    NumberSearch, Scope, search_number,
+    NumberSearch, ScheduledRetry, Scope, search_number,
 };
 use souk_domain::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MethodId, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId,
     Timestamp,
 };
+use std::collections::BTreeSet;
 
 /// One list per index: with one statement for all filters, SQLite would scan all invoices of a mode. On SQLite, the `+` before
 /// `livemode` prevents the use of the index on the mode. The lists omit drafts that became void without a number, because their
@@ -63,6 +64,12 @@ pub(super) const NUMBERED: Listing = invoices!(
           ORDER BY livemode, document, number OFFSET 0) n)")
 );
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id " (among "$1") " ORDER BY id");
+const WITH_OVERDUE: Sql = sql_per_dialect!(
+    "SELECT DISTINCT subscription_id FROM invoices WHERE subscription_id " (among "$1") " AND status = 'uncollectible'"
+);
+const UNPAID_OF: Sql = sql_per_dialect!(
+    "SELECT * FROM invoices WHERE subscription_id " (among "$1") " AND status IN ('open', 'uncollectible') ORDER BY id"
+);
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id " (among "$1") " ORDER BY invoice_id, position");
 const INSERT: &str =
@@ -183,6 +190,12 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
+    async fn of_period(&mut self, subscription: &SubscriptionId, start: Timestamp) -> Result<Option<Invoice>, StorageError> {
+        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND period_start = $2 AND status <> 'void' ORDER BY id LIMIT 1";
+        let row = self.0.query(select).bind(subscription).bind(start).optional().await?;
+        row.as_ref().map(invoice).transpose()
+    }
+
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError> {
         let rows = self.0.query("SELECT * FROM invoice_items WHERE invoice_id = $1 ORDER BY position").bind(id).all().await?;
         rows.iter().map(invoice_item).collect()
@@ -262,15 +275,24 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
-    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
-        let select = "SELECT * FROM invoices WHERE subscription_id = $1 AND status IN ('open', 'uncollectible') ORDER BY id";
-        let rows = self.0.query(select).bind(subscription).all().await?;
+    async fn with_overdue(&mut self, subscriptions: &[SubscriptionId]) -> Result<BTreeSet<SubscriptionId>, StorageError> {
+        if subscriptions.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let rows = self.0.query_per_dialect(WITH_OVERDUE).bind(keys(subscriptions)).all().await?;
+        rows.iter().map(|row| row.get("subscription_id")).collect()
+    }
+
+    async fn unpaid_of_all(&mut self, subscriptions: &[SubscriptionId]) -> Result<Vec<Invoice>, StorageError> {
+        let rows = self.0.query_per_dialect(UNPAID_OF).bind(keys(subscriptions)).all().await?;
         rows.iter().map(invoice).collect()
     }
 
-    async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError> {
-        let update = "UPDATE invoices SET retry_at = $2 WHERE id = $1 AND status = 'uncollectible'";
-        self.0.query(update).bind(id).bind(retry_at).execute().await.map(drop)
+    async fn schedule_all(&mut self, retries: &[ScheduledRetry]) -> Result<(), StorageError> {
+        let row = |retry: &ScheduledRetry| Values::default().bind(&retry.id).bind(retry.at);
+        let is_overdue = "invoices.id = new.column1 AND invoices.status = 'uncollectible'";
+        let set = "UPDATE invoices SET retry_at = new.column2";
+        self.0.update(set, retries.iter().map(row).collect(), is_overdue).await.map(drop)
     }
 
     async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError> {

@@ -11,11 +11,16 @@ static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
 /// Brings the schema up to date. Several processes may run it at the same time: on SQLite the whole migration is one transaction that
 /// takes the write lock first; on PostgreSQL the migrator takes its own lock.
 pub async fn migrate(database: &Database) -> Result<(), StorageError> {
+    migrate_to(database, known_schema()).await
+}
+
+/// As [`migrate`], up to a version of the schema, for a database that will hold what an earlier version of Souk has written.
+pub async fn migrate_to(database: &Database, version: i64) -> Result<(), StorageError> {
     let failed = |error: sqlx::migrate::MigrateError| StorageError::Driver(Box::new(error));
     match &database.engine {
         Engine::Sqlite { writer, .. } => {
             let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await.map_err(storage)?;
-            SQLITE.run(&mut *transaction).await.map_err(failed)?;
+            SQLITE.run_to(version, &mut *transaction).await.map_err(failed)?;
             transaction.commit().await.map_err(storage)
         }
         Engine::Postgres(pool) => {
@@ -23,7 +28,7 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
             // Its session must not return to the pool without the time limits.
             connection.close_on_drop();
             sqlx::raw_sql("SET statement_timeout = 0; SET lock_timeout = 0").execute(&mut *connection).await.map_err(storage)?;
-            POSTGRES.run(&mut *connection).await.map_err(failed)
+            POSTGRES.run_to(version, &mut *connection).await.map_err(failed)
         }
     }
 }

@@ -11,11 +11,13 @@ use super::invoices::{
 };
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
-use super::usage_records::{LAST, MAX, SUM};
+use super::usage_records::{LAST, MAX, SUM, asked_for};
 use super::{credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
-use souk_domain::shared::{Amount, InvoiceId, Mode, Timestamp};
+use souk_domain::billing::UsageQuery;
+use souk_domain::pricing::Aggregate;
+use souk_domain::shared::{Amount, InvoiceId, Mode, SubscriptionItemId, Timestamp};
 
 /// Returns the database's query plan. PostgreSQL scans small tables sequentially unless that is disabled.
 async fn plan(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> String {
@@ -230,8 +232,11 @@ on_both! {
     }
 
     async fn usage_is_aggregated_from_its_index(db: &TestDatabase) {
+        let item = SubscriptionItemId::parse("si_1").expect("an id");
+        let asked = UsageQuery { item, aggregate: Aggregate::Sum, from: Timestamp::from_seconds(0), to: Timestamp::from_seconds(9) };
+        let asked = serde_json::Value::Array(vec![asked_for(0, &asked)]);
         for sql in [SUM, MAX, LAST] {
-            let plan = plan(db, one(sql), |query| query.bind("si_1").bind(Timestamp::from_seconds(0)).bind(Timestamp::from_seconds(9))).await;
+            let plan = plan(db, sql, |query| query.bind(asked.clone())).await;
             assert!(!plan.contains("SCAN usage_records") && !plan.contains("Seq Scan"), "{plan}");
             assert!(plan.contains("usage_records_of_item"), "{plan}");
         }

@@ -29,17 +29,12 @@ pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Refunds for SqlRefunds<'_> {
-    async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError> {
-        self.0.note(&refund.id);
+    async fn insert_all(&mut self, refunds: &[Refund]) -> Result<(), StorageError> {
+        refunds.iter().for_each(|refund| self.0.note(&refund.id));
         let into = "INSERT INTO refunds (id, livemode, kind, status, amount, currency_id, method_id, customer_id, intent_id, payment_id,
                         credit_note_id, invoice_id, subscription_id, reason, description, reference, failure, failure_count, created_at,
                         updated_at)";
-        let values = Values::default().bind(&refund.id).bind(refund.mode).bind(refund.kind).bind(refund.status).bind(refund.amount);
-        let values = values.bind(&refund.currency_id).bind(&refund.method_id).bind(&refund.customer_id).bind(&refund.intent_id);
-        let values = values.bind(&refund.payment_id).bind(&refund.credit_note_id).bind(&refund.invoice_id).bind(&refund.subscription_id);
-        let values = values.bind(&refund.reason).bind(&refund.description).bind(&refund.reference).bind(&refund.failure);
-        let values = values.bind(refund.failure_count).bind(refund.created_at).bind(refund.updated_at);
-        self.0.insert(into, vec![values], "").await.map(drop)
+        self.0.insert(into, refunds.iter().map(values_of).collect(), "").await.map(drop)
     }
 
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError> {
@@ -99,6 +94,14 @@ impl Refunds for SqlRefunds<'_> {
         )
         .await
     }
+}
+
+fn values_of(refund: &Refund) -> Values {
+    let values = Values::default().bind(&refund.id).bind(refund.mode).bind(refund.kind).bind(refund.status).bind(refund.amount);
+    let values = values.bind(&refund.currency_id).bind(&refund.method_id).bind(&refund.customer_id).bind(&refund.intent_id);
+    let values = values.bind(&refund.payment_id).bind(&refund.credit_note_id).bind(&refund.invoice_id).bind(&refund.subscription_id);
+    let values = values.bind(&refund.reason).bind(&refund.description).bind(&refund.reference).bind(&refund.failure);
+    values.bind(refund.failure_count).bind(refund.created_at).bind(refund.updated_at)
 }
 
 fn refund(row: &Row) -> Result<Refund, StorageError> {

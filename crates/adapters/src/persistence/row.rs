@@ -1,11 +1,12 @@
 //! One row of a query result, from either driver.
 
 use super::database::storage;
+use super::dump::Cell;
 use super::value::{Kind, Stored, Value};
 use souk_domain::shared::StorageError;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Column, Row as _};
+use sqlx::{Column, ColumnIndex as _, Row as _, TypeInfo, ValueRef};
 use std::ops::Range;
 
 /// Converts a driver's result type to this module's type.
@@ -110,19 +111,42 @@ impl Row {
         found.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))
     }
 
+    /// Returns the value at a position as SQLite stores it. `kind`: that of the column, which PostgreSQL needs. `None`: the value is none of
+    /// the kind.
+    pub(super) fn cell(&self, position: usize, kind: Option<Kind>) -> Result<Option<Cell>, StorageError> {
+        match (&self.cells, kind) {
+            (Cells::Sqlite(row), _) => sqlite_cell(row, position).map_err(storage),
+            (Cells::Postgres(row), Some(kind)) => Ok(Cell::of(Value::of_postgres(row, position, kind).map_err(storage)?)),
+            (Cells::Postgres(_), None) => Ok(None),
+        }
+    }
+
     fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
-        let position = match &self.part {
-            None => None,
-            Some(part) => Some(self.position_within(part.clone(), column)?),
+        let position = match (&self.part, &self.cells) {
+            (Some(part), _) => self.position_within(part.clone(), column)?,
+            (None, Cells::Sqlite(row)) => column.index(row).map_err(storage)?,
+            (None, Cells::Postgres(row)) => column.index(row).map_err(storage)?,
         };
-        match (&self.cells, position) {
-            (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),
-            (Cells::Sqlite(row), Some(position)) => Value::of_sqlite(row, position, kind),
-            (Cells::Postgres(row), None) => Value::of_postgres(row, column, kind),
-            (Cells::Postgres(row), Some(position)) => Value::of_postgres(row, position, kind),
+        match &self.cells {
+            Cells::Sqlite(row) => Value::of_sqlite(row, position, kind),
+            Cells::Postgres(row) => Value::of_postgres(row, position, kind),
         }
         .map_err(storage)
     }
+}
+
+fn sqlite_cell(row: &SqliteRow, position: usize) -> Result<Option<Cell>, sqlx::Error> {
+    let raw = row.try_get_raw(position)?;
+    if raw.is_null() {
+        return Ok(Some(Cell::Null));
+    }
+    let kind = raw.type_info().name().to_owned();
+    Ok(match kind.as_str() {
+        "INTEGER" => Some(Cell::Integer(row.try_get_unchecked(position)?)),
+        "TEXT" => Some(Cell::Text(row.try_get_unchecked(position)?)),
+        "BLOB" => Some(Cell::Bytes(row.try_get_unchecked(position)?)),
+        _ => None,
+    })
 }
 
 /// Returns the first table that a statement names, for error messages.

@@ -3,10 +3,10 @@
 use super::idempotency_keys::Fence;
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
-    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlHourlyCounts,
-    SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates, SqlMethods, SqlOutbox,
-    SqlPaymentLinks, SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlStoredByVisitors, SqlSubscriptions,
-    SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
+    SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates,
+    SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlRestores, SqlStakes,
+    SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
@@ -19,7 +19,7 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, HourlyCounts, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -115,6 +115,8 @@ impl UnitOfWork for SqlUnitOfWork {
         mail_addresses: MailAddresses as SqlMailAddresses;
         hourly_counts: HourlyCounts as SqlHourlyCounts;
         stored_by_visitors: StoredByVisitors as SqlStoredByVisitors;
+        restores: Restores as SqlRestores;
+        found_payments: FoundPayments as SqlFoundPayments;
         outbox: Outbox as SqlOutbox;
     }
 

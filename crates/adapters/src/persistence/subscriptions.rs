@@ -204,6 +204,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
+    async fn past_due_of(&mut self, customer: &CustomerId) -> Result<Vec<SubscriptionId>, StorageError> {
+        let select = "SELECT id FROM subscriptions WHERE customer_id = $1 AND past_due_since IS NOT NULL ORDER BY id";
+        self.0.query(select).bind(customer).all().await?.iter().map(|row| row.get("id")).collect()
+    }
+
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError> {
         let select = "SELECT * FROM subscriptions WHERE customer_id = $1 AND status <> 'canceled' ORDER BY id";
         let rows = self.0.query(select).bind(customer).all().await?;
@@ -213,14 +218,13 @@ impl Subscriptions for SqlSubscriptions<'_> {
 
 impl SqlSubscriptions<'_> {
     async fn insert_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
-        let insert = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity, billed)
-                      VALUES ($1, $2, $3, $4, $5, $6)
-                      ON CONFLICT (id) DO UPDATE SET price_id = excluded.price_id, quantity = excluded.quantity, billed = excluded.billed";
-        for (position, item) in (0u32..).zip(&subscription.items) {
-            let query = self.0.query(insert).bind(&item.id).bind(&subscription.id).bind(position);
-            query.bind(&item.price_id).bind(item.quantity).bind(item.billed).execute().await?;
-        }
-        Ok(())
+        let into = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity, billed)";
+        let replace = "ON CONFLICT (id) DO UPDATE SET price_id = excluded.price_id, quantity = excluded.quantity, billed = excluded.billed";
+        let row = |(position, item): (u32, &SubscriptionItem)| {
+            let values = Values::default().bind(&item.id).bind(&subscription.id).bind(position);
+            values.bind(&item.price_id).bind(item.quantity).bind(item.billed)
+        };
+        self.0.insert(into, (0..).zip(&subscription.items).map(row).collect(), replace).await.map(drop)
     }
 
     async fn items(&mut self, ids: &[SubscriptionId]) -> Result<HashMap<SubscriptionId, Vec<SubscriptionItem>>, StorageError> {

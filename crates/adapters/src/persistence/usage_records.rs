@@ -1,26 +1,66 @@
 //! Usage records of metered subscription items.
 
-use super::{Connection, Row};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
-use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
+use serde_json::{Value, json};
+use souk_domain::billing::{UsageAction, UsageQuery, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
-use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
+use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, UsageRecordId};
 
 /// The factor between the two parts that quantities are summed in (the lowest 20 bits and the rest). The plain sum of many quantities
 /// can exceed a 64-bit integer.
 const HALF: u64 = 1 << 20;
+/// The queries in the JSON array `$1`.
+macro_rules! wanted {
+    (sqlite) => {
+        "(SELECT value ->> 'place' AS place, value ->> 'item' AS item_id, value ->> 'from' AS since, value ->> 'to' AS until
+          FROM json_each($1))"
+    };
+    (postgres) => {
+        "(SELECT CAST(value ->> 'place' AS BIGINT) AS place, value ->> 'item' AS item_id,
+              TIMESTAMPTZ 'epoch' + CAST(value ->> 'from' AS BIGINT) * INTERVAL '1 microsecond' AS since,
+              TIMESTAMPTZ 'epoch' + CAST(value ->> 'to' AS BIGINT) * INTERVAL '1 microsecond' AS until
+          FROM jsonb_array_elements($1) AS elements(value))"
+    };
+}
+macro_rules! sum {
+    ($engine:ident) => {
+        concat!(
+            "WITH wanted AS (SELECT place, item_id, since, until,
+                 (SELECT used_at FROM usage_records r WHERE r.item_id = asked.item_id AND action = 'set' AND used_at >= since AND used_at < until
+                  ORDER BY used_at DESC, id DESC LIMIT 1) AS set_at,
+                 (SELECT id FROM usage_records r WHERE r.item_id = asked.item_id AND action = 'set' AND used_at >= since AND used_at < until
+                  ORDER BY used_at DESC, id DESC LIMIT 1) AS set_id
+                 FROM ",
+            wanted!($engine),
+            " AS asked)
+            SELECT place, CAST(SUM(quantity >> 20) AS BIGINT) AS high, CAST(SUM(quantity & 1048575) AS BIGINT) AS low
+            FROM wanted JOIN usage_records r ON r.item_id = wanted.item_id AND used_at >= COALESCE(set_at, since) AND used_at < until
+                AND (used_at, id) >= (COALESCE(set_at, since), COALESCE(set_id, ''))
+            GROUP BY place"
+        )
+    };
+}
+macro_rules! one {
+    ($engine:ident, $quantity:literal, $order:literal) => {
+        concat!(
+            "SELECT place, (SELECT ",
+            $quantity,
+            " FROM usage_records r WHERE r.item_id = asked.item_id AND used_at >= since AND used_at < until",
+            $order,
+            ") AS quantity FROM ",
+            wanted!($engine),
+            " AS asked"
+        )
+    };
+}
 /// Sums from the last record with action `set`, if there is one. All three statements need to read only an index.
-pub(super) const SUM: &str =
-    "WITH anew AS (SELECT used_at, id FROM usage_records WHERE item_id = $1 AND action = 'set' AND used_at >= $2 AND used_at < $3
-                                 ORDER BY used_at DESC, id DESC LIMIT 1)
-    SELECT CAST(COALESCE(SUM(quantity >> 20), 0) AS BIGINT) AS high, CAST(COALESCE(SUM(quantity & 1048575), 0) AS BIGINT) AS low
-    FROM usage_records
-    WHERE item_id = $1 AND used_at >= COALESCE((SELECT used_at FROM anew), $2) AND used_at < $3
-      AND (used_at, id) >= (COALESCE((SELECT used_at FROM anew), $2), COALESCE((SELECT id FROM anew), ''))";
-pub(super) const MAX: &str = "SELECT MAX(quantity) >> 20 AS high, MAX(quantity) & 1048575 AS low
-    FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 HAVING count(*) > 0";
-pub(super) const LAST: &str = "SELECT quantity >> 20 AS high, quantity & 1048575 AS low
-    FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at DESC, id DESC LIMIT 1";
+pub(super) const SUM: Sql = Sql { sqlite: sum!(sqlite), postgres: sum!(postgres) };
+pub(super) const MAX: Sql = Sql { sqlite: one!(sqlite, "MAX(quantity)", ""), postgres: one!(postgres, "MAX(quantity)", "") };
+pub(super) const LAST: Sql = Sql {
+    sqlite: one!(sqlite, "quantity", " ORDER BY used_at DESC, id DESC LIMIT 1"),
+    postgres: one!(postgres, "quantity", " ORDER BY used_at DESC, id DESC LIMIT 1"),
+};
 
 pub struct SqlUsageRecords<'s>(pub &'s mut Connection);
 
@@ -48,15 +88,26 @@ impl UsageRecords for SqlUsageRecords<'_> {
         row.as_ref().map(record).transpose()
     }
 
-    async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError> {
-        let select = match aggregate {
-            Aggregate::Sum => SUM,
-            Aggregate::Max => MAX,
-            Aggregate::Last => LAST,
-        };
-        let Some(row) = self.0.query(select).bind(item).bind(from).bind(to).optional().await? else { return Ok(0) };
-        let (high, low): (u64, u64) = (row.get("high")?, row.get("low")?);
-        Ok(high.saturating_mul(HALF).saturating_add(low))
+    async fn used_all(&mut self, queries: &[UsageQuery]) -> Result<Vec<u64>, StorageError> {
+        let mut used = vec![0; queries.len()];
+        for (aggregate, select) in [(Aggregate::Sum, SUM), (Aggregate::Max, MAX), (Aggregate::Last, LAST)] {
+            let asked = (0_u64..).zip(queries).filter(|(_, query)| query.aggregate == aggregate);
+            let asked: Vec<_> = asked.map(|(place, query)| asked_for(place, query)).collect();
+            if asked.is_empty() {
+                continue;
+            }
+            for row in self.0.query_per_dialect(select).bind(Value::Array(asked)).all().await? {
+                let quantity = match aggregate {
+                    Aggregate::Sum => row.get::<u64>("high")?.saturating_mul(HALF).saturating_add(row.get("low")?),
+                    Aggregate::Max | Aggregate::Last => row.get::<Option<u64>>("quantity")?.unwrap_or_default(),
+                };
+                let place: u64 = row.get("place")?;
+                if let Some(used) = usize::try_from(place).ok().and_then(|place| used.get_mut(place)) {
+                    *used = quantity;
+                }
+            }
+        }
+        Ok(used)
     }
 
     async fn of_item(&mut self, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, StorageError> {
@@ -66,6 +117,11 @@ impl UsageRecords for SqlUsageRecords<'_> {
         let rows = self.0.query(select).bind(item).bind(page.size).bind(page.offset()).all().await?;
         Ok(Listed { count, list: rows.iter().map(record).collect::<Result<_, _>>()? })
     }
+}
+
+/// A query as the statements read it. `place`: its place among the queries.
+pub(super) fn asked_for(place: u64, query: &UsageQuery) -> Value {
+    json!({ "place": place, "item": query.item.as_str(), "from": query.from.micros(), "to": query.to.micros() })
 }
 
 fn record(row: &Row) -> Result<UsageRecord, StorageError> {

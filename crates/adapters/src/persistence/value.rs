@@ -25,7 +25,7 @@ use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments, Column as _, ColumnIndex, Row, TypeInfo, ValueRef};
+use sqlx::{Arguments, Column as _, Row, TypeInfo, ValueRef};
 use time::OffsetDateTime;
 
 /// The kinds of columns. A NULL has a kind too, because PostgreSQL requires a type for it.
@@ -294,7 +294,7 @@ impl Value {
         }
     }
 
-    pub(super) fn of_sqlite(row: &SqliteRow, column: impl ColumnIndex<SqliteRow> + Copy, kind: Kind) -> Result<Self, sqlx::Error> {
+    pub(super) fn of_sqlite(row: &SqliteRow, column: usize, kind: Kind) -> Result<Self, sqlx::Error> {
         if row.try_get_raw(column)?.is_null() {
             return Ok(Self::Null(kind));
         }
@@ -315,7 +315,7 @@ impl Value {
         })
     }
 
-    pub(super) fn of_postgres(row: &PgRow, column: impl ColumnIndex<PgRow> + Copy, kind: Kind) -> Result<Self, sqlx::Error> {
+    pub(super) fn of_postgres(row: &PgRow, column: usize, kind: Kind) -> Result<Self, sqlx::Error> {
         if row.try_get_raw(column)?.is_null() {
             return Ok(Self::Null(kind));
         }

@@ -29,7 +29,8 @@ use futures_util::stream::{self, BoxStream, FuturesUnordered};
 use redis::aio::ConnectionManagerConfig;
 use serde::{Deserialize, Serialize};
 use souk_domain::shared::{EventId, StorageError};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -115,7 +116,11 @@ impl Queue {
                 let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).busy_timeout(Duration::from_secs(10));
                 // NORMAL suffices: the relay pushes deliveries again that a power failure removes from this file.
                 let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
-                let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+                // A connection whose transaction SQLite rolled back (for example, when the disk was full) could begin no other one.
+                let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
+                let pool = SqlitePoolOptions::new().max_connections(1);
+                let pool = pool.before_acquire(move |connection, _| Box::pin(async move { Ok(has_ended(connection)) }));
+                let pool = pool.connect_with(options).await?;
                 let mut migrations = SqliteStorage::<()>::migrations();
                 migrations.dangerous_set_table_name("_apalis_migrations");
                 migrations.run(&pool).await?;

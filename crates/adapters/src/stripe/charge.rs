@@ -4,7 +4,7 @@ use super::client::{CallError, Problem};
 use super::intent;
 use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, decline, description, rail_error, reason};
 use reqwest::Method as Verb;
-use souk_domain::payment::{CardIntent, CardRail, ChargeRequest, Currency, Method, Outcome, RailError};
+use souk_domain::payment::{CardIntent, CardRail, ChargeRequest, ChargedPeriod, Currency, Method, Outcome, RailError};
 
 /// The most pages of 100 payment intents that are searched.
 const PAGES: u32 = 50;
@@ -39,6 +39,7 @@ impl StripeRail {
             (ATTEMPT, attempt.to_owned()),
         ];
         form.extend(description(&request.description));
+        form.extend(request.period.iter().flat_map(metadata));
         let read = match self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await {
             Ok(answer) if intent::needs_card_lookup(&answer) => {
                 let provider_id = answer["id"].as_str().unwrap_or_default();
@@ -103,6 +104,18 @@ impl StripeRail {
         };
         CardIntent { outcome, ..intent }
     }
+}
+
+/// The metadata by which a restored store finds what a charge has paid for.
+fn metadata(period: &ChargedPeriod) -> [(&'static str, String); 3] {
+    period.fields().map(|(name, value)| {
+        let field = match name {
+            "invoice" => "metadata[invoice]",
+            "subscription" => "metadata[subscription]",
+            _ => "metadata[period_start]",
+        };
+        (field, value)
+    })
 }
 
 /// Reads a decline. If it carries no intent, no intent was created.

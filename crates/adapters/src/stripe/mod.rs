@@ -8,6 +8,7 @@ mod dispute;
 mod event;
 mod intent;
 mod list;
+mod movements;
 mod rail;
 mod refund;
 mod setup;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CardEvent, CardHolder, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError,
-    EventRange, Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
+    EventRange, Method, MethodSettings, Movement, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
 use std::sync::Arc;
@@ -195,6 +195,10 @@ impl CardRail for StripeRail {
 
     async fn list_changes(&self, method: &Method, range: &EventRange) -> Result<Vec<CardEvent>, RailError> {
         self.changes_listed(method, range).await
+    }
+
+    async fn movements(&self, method: &Method, currencies: &[Currency], since: Timestamp) -> Result<Vec<Movement>, RailError> {
+        self.movements_listed(method, currencies, since).await
     }
 
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {

@@ -77,6 +77,16 @@ impl TestDatabase {
         Self { database, address, cleanup: Cleanup::Drop { server, name } }
     }
 
+    /// Creates an empty database on the PostgreSQL server at `TEST_PG`, without any table.
+    pub async fn postgres_without_schema() -> Self {
+        let database = Self::postgres().await;
+        let mut connection = database.begin().await.expect("begins");
+        connection.query("DROP SCHEMA public CASCADE").execute().await.expect("drops");
+        connection.query("CREATE SCHEMA public").execute().await.expect("creates");
+        connection.commit().await.expect("commits");
+        database
+    }
+
     /// Returns the address, for a second pool or another process.
     #[must_use]
     pub fn address(&self) -> &str {

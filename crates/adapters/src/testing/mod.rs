@@ -2,8 +2,10 @@
 
 mod clock;
 mod databases;
+mod disk;
 mod random;
 
 pub use clock::{FixedClock, RunningClock};
 pub use databases::{TestDatabase, required};
+pub use disk::TestDisk;
 pub use random::SeededRandom;

@@ -16,15 +16,25 @@ macro_rules! numbered {
 }
 
 const RULES: &[Rule] = &[Rule {
-    title: "numbers of invoices, credit notes and statements have neither gaps nor duplicates",
+    title: "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores",
     of: numbered!("SELECT count(*) AS n FROM numbered"),
     broken: &[
         finding(
             numbered!(
-                "SELECT id FROM (SELECT id, number, LAG(number) OVER (PARTITION BY livemode, document ORDER BY number) AS before FROM numbered) n
-                 WHERE number > COALESCE(before, 0) + 1"
+                "SELECT id FROM (SELECT id, livemode, document, number,
+                     COALESCE(LAG(number) OVER (PARTITION BY livemode, document ORDER BY number), 0) AS before FROM numbered) n
+                 WHERE number > before AND number - before - 1 <> COALESCE((SELECT SUM(g.last_number - g.first_number + 1) FROM number_gaps g
+                     WHERE g.livemode = n.livemode AND g.document = n.document
+                       AND g.first_number > n.before AND g.last_number < n.number), 0)"
             ),
             "comes after a gap in the numbers",
+        ),
+        finding(
+            numbered!(
+                "SELECT n.id FROM numbered n JOIN number_gaps g ON g.livemode = n.livemode AND g.document = n.document
+                 AND n.number BETWEEN g.first_number AND g.last_number"
+            ),
+            "has a number that a restore has skipped",
         ),
         finding(
             numbered!("SELECT MIN(id) AS id FROM numbered GROUP BY livemode, document, number HAVING count(*) > 1"),
@@ -34,7 +44,9 @@ const RULES: &[Rule] = &[Rule {
         finding(
             numbered!(
                 "SELECT s.document || ' of ' || CASE WHEN s.livemode THEN 'live' ELSE 'test' END AS id FROM number_series s
-                 WHERE s.last_number <> COALESCE((SELECT MAX(n.number) FROM numbered n WHERE n.livemode = s.livemode AND n.document = s.document), 0)"
+                 WHERE s.last_number <> COALESCE((SELECT MAX(n.number) FROM (
+                     SELECT number, livemode, document FROM numbered UNION ALL SELECT last_number, livemode, document FROM number_gaps) n
+                     WHERE n.livemode = s.livemode AND n.document = s.document), 0)"
             ),
             "mode: the series is not at its last number",
         ),

@@ -267,6 +267,7 @@ pub fn card_attempt(name: &str, intent: &str) -> Attempt {
         id: id(name),
         purpose: Purpose::Payment(id(intent)),
         session_id: Some(id("cs_1")),
+        period: None,
         connect_token: None,
         method_id: id("pm_card"),
         currency_id: id("pc_1"),

@@ -4,7 +4,7 @@ use crate::catalogue::{app, at, did, shelve};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlEntitlements};
 use souk_domain::shared::{EntitlementId, InvoiceId, InvoiceItemId, Mode, Page, SessionId, SubscriptionId};
-use souk_domain::store::{Entitlement, Entitlements};
+use souk_domain::store::{Entitlement, Entitlements, RevokedPurchase};
 
 fn entitlement(id: &str, session: &str) -> Entitlement {
     Entitlement {
@@ -83,8 +83,8 @@ on_both! {
         for granted in [&entitlement("ent_1", "cs_1"), &second, &of_subscription("ent_3", "cs_2")] {
             entitlements.grant(granted).await.expect("grants");
         }
-        entitlements.revoke(&line("ii_1"), at(5)).await.expect("revokes");
-        entitlements.revoke(&line("ii_1"), at(6)).await.expect("revokes");
+        entitlements.revoke_all(&[RevokedPurchase { item: line("ii_1"), at: at(5) }]).await.expect("revokes");
+        entitlements.revoke_all(&[RevokedPurchase { item: line("ii_1"), at: at(6) }]).await.expect("revokes");
         let of = SessionId::parse("cs_1").expect("an id");
         let revoked = Entitlement { revoked_at: Some(at(5)), ..entitlement("ent_1", "cs_1") };
         assert_eq!(entitlements.of_session(&of).await.expect("reads"), [revoked, second.clone()]);

@@ -139,6 +139,22 @@ on_both! {
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 
+    async fn a_full_disk_is_distinguished_from_other_errors(db: &TestDatabase) {
+        drop(with_specimens(db).await);
+        let mut connection = db.begin().await.expect("begins");
+        // PostgreSQL raises its error by itself, because its disk cannot be filled here.
+        let (limit, full) = (
+            Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "SELECT 1" },
+            Sql {
+                sqlite: "INSERT INTO specimens (id, json) VALUES ('cs_1', json_quote(hex(zeroblob(1000000))))",
+                postgres: "DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$",
+            },
+        );
+        connection.query_per_dialect(limit).all().await.expect("limits");
+        let refused = connection.query_per_dialect(full).execute().await;
+        assert!(matches!(refused, Err(StorageError::NoSpace(_))), "{refused:?}");
+    }
+
     async fn a_dropped_connection_rolls_back(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");

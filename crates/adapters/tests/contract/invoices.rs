@@ -5,7 +5,7 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{
     BillingReason, ChangedInvoice, DocumentType, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus, ItemCredit, NewInvoice,
-    Period,
+    Period, ScheduledRetry,
 };
 use souk_domain::payment::Description;
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError, Text};
@@ -34,7 +34,7 @@ async fn apply(db: &Database, to: &InvoiceId, change: InvoiceChange) -> Option<b
         }
         InvoiceChange::Decline => Some(unit.invoices().decline(to, Some(at(9)), now).await.expect("declines")),
         InvoiceChange::Reschedule => {
-            unit.invoices().schedule(to, Some(at(9))).await.expect("schedules");
+            unit.invoices().schedule_all(&[ScheduledRetry { id: to.clone(), at: Some(at(9)) }]).await.expect("schedules");
             None
         }
         InvoiceChange::Drop => Some(unit.invoices().drop_draft(to, now).await.expect("drops")),

@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod backup;
 mod balances;
 mod beancount;
 mod billing;
@@ -21,6 +22,7 @@ mod intents;
 mod invoice_payments;
 mod invoices;
 mod journal;
+mod key_rotation;
 mod ledger;
 mod mail_addresses;
 mod methods;

@@ -221,6 +221,7 @@ impl From<CreateSessionError> for Problem {
             CreateSessionError::Mode => rejected(&error, "MODE_MISMATCH"),
             CreateSessionError::Items(error) => error.into(),
             CreateSessionError::SandboxOff(off) => off.into(),
+            CreateSessionError::NoSpace(error) => error.into(),
             CreateSessionError::Storage(error) => error.into(),
         }
     }

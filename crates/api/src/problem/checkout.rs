@@ -19,6 +19,7 @@ impl From<StartError> for Problem {
             StartError::Storage(error) => error.into(),
             StartError::Amount(error) => error.into(),
             StartError::SandboxOff(off) => off.into(),
+            StartError::NoSpace(error) => error.into(),
         }
     }
 }

@@ -15,6 +15,7 @@ use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::customer::{FieldError, ValidationErrors};
 use souk_domain::mail::ConfirmationError;
+use souk_domain::operation::{ConfirmStoppedError, NoSpace, RestoreHeld};
 use souk_domain::payment::{CheckError, Decline, RailError, SandboxOff, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
@@ -134,6 +135,12 @@ impl Problem {
         Self::new(StatusCode::REQUEST_TIMEOUT, "The request arrived too slowly").code("REQUEST_TOO_SLOW")
     }
 
+    /// The disk is full, or its remaining space is reserved for payments in progress.
+    #[must_use]
+    pub fn no_space() -> Self {
+        NoSpace.into()
+    }
+
     /// An error that the server caused. The caller logs its cause.
     #[must_use]
     pub fn internal() -> Self {
@@ -232,7 +239,10 @@ impl ApiResponse for Problem {
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Self::internal()
+        match error {
+            StorageError::NoSpace(_) => Self::no_space(),
+            _ => Self::internal(),
+        }
     }
 }
 
@@ -270,6 +280,28 @@ impl From<RailError> for Problem {
             RailError::SandboxOff(off) => off.into(),
             RailError::TooManyCardForms => Self::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_CARD_FORMS"),
         }
+    }
+}
+
+/// The store can be read.
+impl From<RestoreHeld> for Problem {
+    fn from(held: RestoreHeld) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, held.to_string()).code("RESTORE_HELD")
+    }
+}
+
+impl From<ConfirmStoppedError> for Problem {
+    fn from(error: ConfirmStoppedError) -> Self {
+        match error {
+            ConfirmStoppedError::NotWaiting => Self::new(StatusCode::CONFLICT, error.to_string()).code("RESTORE_NOT_WAITING"),
+            ConfirmStoppedError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<NoSpace> for Problem {
+    fn from(error: NoSpace) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()).code("NO_SPACE")
     }
 }
 

@@ -30,7 +30,7 @@ use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_adapters::queue::{QueueConfig, Work, drain};
 use souk_adapters::realtime::LocalRealtime;
 use souk_adapters::stripe::StripeRail;
-use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase, TestDisk};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
@@ -71,6 +71,7 @@ impl Probe for NoQueue {
 
 pub struct TestApp {
     pub clock: Arc<FixedClock>,
+    pub disk: Arc<TestDisk>,
     pub ctx: Context,
     pub shop: Shop,
     pub networks: Networks,
@@ -107,7 +108,7 @@ impl TestApp {
     async fn build(db: &TestDatabase, public_url: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database: Database = (**db).clone();
-        let clock = Arc::new(FixedClock::default());
+        let (clock, disk) = (Arc::new(FixedClock::default()), Arc::new(TestDisk::default()));
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
         let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&[5; 32])));
         let app_key = AppKey::from_seed(&[9; 32]);
@@ -125,12 +126,14 @@ impl TestApp {
             policy: BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
+            disk: disk.clone(),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
         let shop = Shop::fill(&ctx, &files).await;
         let (service, work) = start(&ctx, &database, files, folder.path(), &app_key, public_url);
         Self {
             clock,
+            disk,
             ctx,
             shop,
             networks,
@@ -273,6 +276,16 @@ impl TestApp {
         let mut connection = self.database.begin().await.expect("begins");
         connection.query(sql).execute().await.expect("is carried out");
         connection.commit().await.expect("commits");
+    }
+
+    /// The store's database.
+    pub fn database(&self) -> Database {
+        self.database.clone()
+    }
+
+    /// Ends a test in which another store has used the same networks.
+    pub fn abandon(self) {
+        self.finished.store(true, Ordering::SeqCst);
     }
 
     /// Checks at the end of a test that all committed messages are delivered (invariant 6), and that each settled attempt of the store is

@@ -61,9 +61,7 @@ async fn without_in_flight(unit: &mut dyn UnitOfWork, mut invoices: Vec<Invoice>
 /// first.
 async fn lock(unit: &mut dyn UnitOfWork, unpaid: &[Invoice]) -> Result<Vec<Invoice>, BillingError> {
     let subscriptions: BTreeSet<_> = unpaid.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    for subscription in &subscriptions {
-        unit.subscriptions().lock(subscription).await?;
-    }
+    unit.subscriptions().lock_all(&subscriptions.into_iter().collect::<Vec<_>>()).await?;
     let mut ids: Vec<InvoiceId> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     ids.sort();
     let mut invoices = unit.invoices().lock_all(&ids).await?;

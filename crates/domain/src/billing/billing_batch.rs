@@ -6,8 +6,8 @@ use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, MethodAmount,
-    PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest,
+    Attempt, AttemptKind, ChargedPeriod, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method,
+    MethodAmount, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product, ProductNames};
 use crate::shared::{
@@ -165,12 +165,17 @@ impl BillingBatch {
         };
         let wall = ctx.now();
         let intent_id = invoice.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(wall, ctx.random.as_ref()));
+        let period = invoice.period.map(|period| ChargedPeriod {
+            invoice: invoice.id.clone(),
+            subscription: subscription.id.clone(),
+            start: period.start,
+        });
         let kind = match &mandate.details {
             Some(MandateDetails::Delegation { payer, .. }) => {
                 let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
                 let transaction = StoreTransaction::Pull { payer: payer.clone() };
-                let request =
-                    StoreTransactionRequest { transaction, amount: invoice.remaining(), reference: invoice.id.to_string(), nonce };
+                let (amount, reference, period) = (invoice.remaining(), invoice.id.to_string(), period.clone());
+                let request = StoreTransactionRequest { transaction, amount, reference, period, nonce };
                 let signed = rail.sign(method, currency, &request)?;
                 AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
             }
@@ -201,6 +206,7 @@ impl BillingBatch {
             updated_at: wall,
         };
         let attempt = Attempt {
+            period,
             check_at: wall.plus(FIRST_CHECK),
             ..Attempt::begin(
                 AttemptId::new(wall, ctx.random.as_ref()),

@@ -5,7 +5,7 @@ use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination};
 use super::issue_invoice::{Bill, issue};
 use super::limits::ChargeBudget;
-use super::period_lines::{Lines, lines, prorated_item, read_usage, usage_of};
+use super::period_lines::{Lines, lines, names_of, prorated_item, read_usage, usage_of};
 use super::subscription_admin::save;
 use super::unused_time::{UnusedTimeError, UnusedTimes};
 use super::usage_correction::UsageCorrections;
@@ -69,9 +69,11 @@ pub(super) async fn bill_when_reached(
             Err(UnusedTimeError::Subscription(SubscriptionError::PaymentInFlight)) => return Ok(None),
             unused => unused?,
         };
-        for line in &charges(&whole_periods(&subscription, &batch)?, &next, at)? {
+        let charged = charges(&whole_periods(&subscription, &batch)?, &next, at)?;
+        let names = names_of(unit, &charged).await?;
+        for line in &charged {
             let item_id = subscription.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-            billed.push(prorated_item(ctx, unit, line, &id, item_id, Period { start: at, end: next.end }, at).await?);
+            billed.push(prorated_item(ctx, &names, line, &id, item_id, Period { start: at, end: next.end }, at));
         }
         invoice_period = next;
         subscription.anchor = at;

@@ -262,11 +262,8 @@ async fn lock_linked(unit: &mut dyn UnitOfWork, mandate: &MandateId) -> Result<V
         let Some(session) = &subscription.session_id else { continue };
         ids.extend(unit.sessions().find(session).await?.into_iter().flat_map(|session| session.subscription_ids));
     }
-    let mut locked = Vec::with_capacity(linked.len());
-    for id in &ids {
-        let subscription = unit.subscriptions().lock(id).await?;
-        locked.extend(subscription.filter(|one| linked.contains(&one.id)));
-    }
+    let mut locked = unit.subscriptions().lock_all(&ids.into_iter().collect::<Vec<_>>()).await?;
+    locked.retain(|one| linked.contains(&one.id));
     Ok(locked)
 }
 

@@ -97,11 +97,12 @@ async fn grant(
 ) -> Result<(), PlanError> {
     let (Some(session), Some(customer)) = (&subscription.session_id, batch.customers.get(&subscription.customer_id)) else { return Ok(()) };
     let suspended_at = is_contested(unit, subscription).await?.then(|| ctx.now());
+    let mut granted = Vec::with_capacity(subscription.items.len());
     for item in &subscription.items {
         let product = batch.prices.get(&item.price_id).and_then(|price| batch.products.get(&price.product_id));
         let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
         let line = lines.iter().find(|line| line.subscription_item_id.as_ref() == Some(&item.id));
-        let entitlement = Entitlement {
+        granted.push(Entitlement {
             id: EntitlementId::new(ctx.now(), ctx.random.as_ref()),
             mode: subscription.mode,
             holder: customer.did.clone(),
@@ -113,8 +114,7 @@ async fn grant(
             acquired_at: now,
             revoked_at: None,
             suspended_at,
-        };
-        unit.entitlements().grant(&entitlement).await?;
+        });
     }
-    Ok(())
+    Ok(unit.entitlements().grant_all(&granted).await?)
 }

@@ -5,10 +5,11 @@ use super::charges::{nonces, publish_charges};
 use super::limits::ChargeBudget;
 use super::reminders::notify_overdue;
 use super::{
-    BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, Scope, Subscription, TimelineEvent, notify,
+    BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, ScheduledRetry, Scope, Subscription,
+    TimelineEvent, notify,
 };
 use crate::context::Context;
-use crate::payment::{Decline, RailError, paused_methods};
+use crate::payment::{Decline, NewAttempt, RailError, paused_methods};
 use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -38,7 +39,7 @@ pub(super) async fn decline_invoice(
         }
         if subscription.past_due_since.is_none() {
             subscription.past_due_since = Some(now);
-            notify_overdue(ctx, unit, subscription).await?;
+            notify_overdue(ctx, unit, std::slice::from_ref(subscription)).await?;
         }
     }
     let (failures, code) = (invoice.failure_count.saturating_add(1), decline.code.clone());
@@ -62,9 +63,8 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     let customers: HashMap<_, _> = due.iter().map(|invoice| (invoice.id.clone(), invoice.customer_id.clone())).collect();
     let mut expected = budget.clone();
     let (due, excess): (Vec<_>, Vec<_>) = due.into_iter().partition(|invoice| expected.take(&invoice.customer_id));
-    for invoice in excess {
-        unit.invoices().schedule(&invoice.id, budget.next_hour()).await?;
-    }
+    let excess: Vec<_> = excess.into_iter().map(|invoice| ScheduledRetry { id: invoice.id, at: budget.next_hour() }).collect();
+    unit.invoices().schedule_all(&excess).await?;
     let retried = retry(ctx, unit.as_mut(), due).await?;
     for RetriedCharge { invoice, attempt } in retried.charges {
         if let Some(customer) = customers.get(&invoice) {
@@ -73,11 +73,13 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         round.timeline.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
-    for invoice in retried.skipped {
-        // The rest of the retry schedule stays in force.
+    // The rest of the retry schedule stays in force.
+    let next_retry = |invoice: Invoice| {
         let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
-        unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
-    }
+        ScheduledRetry { id: invoice.id, at: ctx.policy.next_retry(written_at, now) }
+    };
+    let skipped: Vec<_> = retried.skipped.into_iter().map(next_retry).collect();
+    unit.invoices().schedule_all(&skipped).await?;
     round.trouble = retried.trouble;
     budget.write(unit.as_mut()).await?;
     if *scope == Scope::Wall {
@@ -109,7 +111,7 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
     let batch = BillingBatch::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
-    let mut retried = RetryResult::default();
+    let (mut retried, mut intents, mut attempts) = (RetryResult::default(), Vec::new(), Vec::new());
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
         // Invoices in a currency that the subscription no longer uses are only paid manually.
@@ -134,11 +136,18 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
             retried.skipped.push(invoice);
             continue;
         };
-        unit.intents().upsert(&intent).await?;
-        unit.attempts().insert(&attempt, &planned).await?;
-        retried.charges.push(RetriedCharge { invoice: invoice.id, attempt: attempt.id });
+        retried.charges.push(RetriedCharge { invoice: invoice.id, attempt: attempt.id.clone() });
+        intents.push(intent);
+        attempts.push(NewAttempt { attempt, planned });
     }
+    unit.intents().put_all(&intents).await?;
+    unit.attempts().insert_all(&attempts).await?;
     Ok(retried)
+}
+
+/// Charges an unpaid invoice again by its subscription's current mandate. `None`: there is none, or a payment is in flight.
+pub(super) async fn charge_again(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: Invoice) -> Result<Option<AttemptId>, BillingError> {
+    Ok(retry(ctx, unit, vec![invoice]).await?.charges.pop().map(|charge| charge.attempt))
 }
 
 /// Retries a subscription's overdue invoices in its currency now, whatever the schedule says. The caller publishes the returned attempts.

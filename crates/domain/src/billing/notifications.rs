@@ -183,6 +183,18 @@ pub async fn notify(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Not
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &notification.message(run_at), now).await
 }
 
+/// Requests several emails now.
+pub(super) async fn notify_all(ctx: &Context, unit: &mut dyn UnitOfWork, notifications: &[Notification]) -> Result<(), StorageError> {
+    if notifications.is_empty() {
+        return Ok(());
+    }
+    let now = ctx.now();
+    let message =
+        |notification: &Notification| NewMessage { id: EventId::new(now, ctx.random.as_ref()), message: notification.message(now) };
+    let messages: Vec<_> = notifications.iter().map(message).collect();
+    unit.outbox().publish_all(&messages, now).await
+}
+
 /// Publishes the messages of invoices that were just paid.
 pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoices: &[&Invoice]) -> Result<(), StorageError> {
     if invoices.is_empty() {

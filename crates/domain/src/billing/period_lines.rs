@@ -2,10 +2,10 @@
 
 use super::billing_batch::BillingBatch;
 use super::usage_correction::Overbilled;
-use super::{BillingError, InvoiceItem, Period, PricingFormula, Prorated, ProrationLine, Subscription, Unbillable};
+use super::{BillingError, InvoiceItem, Period, PricingFormula, Prorated, ProrationLine, Subscription, Unbillable, UsageQuery};
 use crate::context::Context;
 use crate::payment::Description;
-use crate::pricing::{Price, ProductNames, Usage};
+use crate::pricing::{CatalogueItem, Price, ProductNames, Usage};
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, PriceId, StorageError, SubscriptionItemId, Text, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -74,33 +74,41 @@ pub(super) async fn read_usage(
     batch: &BillingBatch,
     due: &[Subscription],
 ) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
-    let mut used = HashMap::new();
+    let mut queries = Vec::new();
     for subscription in due {
         for item in &subscription.items {
             let Some(Usage::Metered(aggregate)) = batch.prices.get(&item.price_id).and_then(usage_of) else { continue };
-            let (start, end) = (item.counts_from(&subscription.period), subscription.period.end);
-            used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
+            let (from, to) = (item.counts_from(&subscription.period), subscription.period.end);
+            queries.push(UsageQuery { item: item.id.clone(), aggregate, from, to });
         }
     }
-    Ok(used)
+    let used = unit.usage().used_all(&queries).await?;
+    Ok(queries.into_iter().map(|query| query.item).zip(used).collect())
 }
 
 pub(super) fn usage_of(price: &Price) -> Option<Usage> {
     price.recurring.as_ref().map(|recurring| recurring.usage)
 }
 
+/// The names of the products that prorated charges are for, by price.
+pub(super) async fn names_of(unit: &mut dyn UnitOfWork, lines: &[ProrationLine]) -> Result<HashMap<PriceId, Text>, StorageError> {
+    let ids: Vec<_> = lines.iter().map(|line| line.price_id.clone()).collect();
+    let found = if ids.is_empty() { Vec::new() } else { unit.prices().find_with_products(&ids).await? };
+    Ok(found.into_iter().map(|CatalogueItem { price, product }| (price.id, product.localized_name())).collect())
+}
+
 /// Builds the invoice line of a prorated charge.
-pub(super) async fn prorated_item(
+pub(super) fn prorated_item(
     ctx: &Context,
-    unit: &mut dyn UnitOfWork,
+    names: &HashMap<PriceId, Text>,
     line: &ProrationLine,
     invoice: &InvoiceId,
     item: Option<SubscriptionItemId>,
     charged_period: Period,
     at: Timestamp,
-) -> Result<InvoiceItem, StorageError> {
-    let name = name_of(unit, &line.price_id).await?;
-    Ok(InvoiceItem {
+) -> InvoiceItem {
+    let name = names.get(&line.price_id).cloned().unwrap_or_default();
+    InvoiceItem {
         id: InvoiceItemId::new(at, ctx.random.as_ref()),
         invoice_id: invoice.clone(),
         subscription_item_id: item,
@@ -113,7 +121,7 @@ pub(super) async fn prorated_item(
         period: Some(charged_period),
         covers_until: Some(charged_period.end),
         pricing_formula: PricingFormula::from(line),
-    })
+    }
 }
 
 /// The description of a prorated line.
@@ -122,10 +130,4 @@ pub(super) fn describe_prorated(what: Prorated, name: ProductNames) -> Descripti
         Prorated::Credit => Description::UnusedTime(name),
         Prorated::Charge => Description::RemainingTime(name),
     }
-}
-
-async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<Text, StorageError> {
-    let Some(price) = unit.prices().find(price).await? else { return Ok(Text::default()) };
-    let product = unit.products().find(&price.product_id).await?;
-    Ok(product.map(|product| product.localized_name()).unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Previews of plan changes, and the checks that an order still matches its preview.
 
 use super::billing_batch::BillingBatch;
-use super::period_lines::{Lines, describe_prorated, lines, prorated_item, read_usage, usage_of};
+use super::period_lines::{Lines, describe_prorated, lines, names_of, prorated_item, read_usage, usage_of};
 use super::stake::{Growth, stake_for_plan};
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
@@ -16,9 +16,9 @@ use crate::context::Context;
 use crate::pricing::{
     CatalogueFilter, CatalogueItem, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity,
 };
-use crate::shared::{Amount, InvoiceId, Page, PriceId, SubscriptionId, Timestamp};
+use crate::shared::{Amount, InvoiceId, Mode, Page, PriceId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// How long a preview can be accepted, at most. The time between preview and change is credited although the old plan was used. That time
@@ -159,19 +159,19 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
     if !is_running || subscription.ends_at().is_some() {
         return Err(ReadPlansError::NoPlans);
     }
+    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+    let current = unit.prices().find_with_products(&ids).await?;
+    let groups = plan_groups(unit, subscription.mode, &current).await?;
+    let all: BTreeSet<_> =
+        current.iter().map(|item| &item.product).chain(groups.values().flatten()).map(|product| product.id.clone()).collect();
+    let prices = unit.prices().of_products(&all.into_iter().collect::<Vec<_>>()).await?;
     let mut plans = Vec::new();
     for (place, item) in subscription.items.iter().enumerate() {
-        let current = unit.prices().find(&item.price_id).await?.ok_or(ReadPlansError::NoPlans)?;
-        let product = unit.products().find(&current.product_id).await?.ok_or(ReadPlansError::NoPlans)?;
-        let mut products = vec![product.clone()];
-        if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
-            let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
-            let filter = CatalogueFilter { active: Some(true), metadata, ..CatalogueFilter::default() };
-            let found = unit.products().list(subscription.mode, &filter, &Page::new(None, Some(100))).await?;
-            products.extend(found.list.into_iter().filter(|other| other.id != product.id));
-        }
-        let ids: Vec<_> = products.iter().map(|product| product.id.clone()).collect();
-        let prices = unit.prices().of_products(&ids).await?;
+        let current = current.iter().find(|current| current.price.id == item.price_id);
+        let CatalogueItem { price: current, product } = current.ok_or(ReadPlansError::NoPlans)?;
+        let mut products = vec![product];
+        let of_group = group_of(product).and_then(|group| groups.get(group)).into_iter().flatten();
+        products.extend(of_group.filter(|other| other.id != product.id));
         let is_alone = subscription.items.len() == 1;
         let fits = |price: &Price| {
             let is_current = price.id == current.id;
@@ -181,19 +181,41 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
                 && !is_elsewhere
                 && price.is_recurring()
                 // Usage must keep being counted in the same way, within the same period.
-                && usage_of(price) == usage_of(&current)
+                && usage_of(price) == usage_of(current)
                 && (is_alone && (!price.is_metered() || subscription.index.is_none()) || cycle == Some(subscription.cycle))
                 && !price.is_custom()
                 && price.mode == subscription.mode
                 && price.pricing_in(&subscription.currency_id).is_some()
         };
-        for price in prices.into_iter().filter(fits) {
+        for price in prices.iter().filter(|price| fits(price)) {
             let Some(product) = products.iter().find(|product| product.id == price.product_id) else { continue };
             let is_own = price.product_id == current.product_id;
-            plans.push(Plan { price, product: product.clone(), place, is_own });
+            plans.push(Plan { price: price.clone(), product: Product::clone(product), place, is_own });
         }
     }
     Ok(plans)
+}
+
+fn group_of(product: &Product) -> Option<&String> {
+    product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty())
+}
+
+/// The active products of each plan group that the items' products belong to.
+async fn plan_groups(
+    unit: &mut dyn UnitOfWork,
+    mode: Mode,
+    items: &[CatalogueItem],
+) -> Result<BTreeMap<String, Vec<Product>>, StorageError> {
+    let mut groups = BTreeMap::new();
+    for group in items.iter().filter_map(|item| group_of(&item.product)) {
+        if groups.contains_key(group) {
+            continue;
+        }
+        let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
+        let filter = CatalogueFilter { active: Some(true), metadata, ..CatalogueFilter::default() };
+        groups.insert(group.clone(), unit.products().list(mode, &filter, &Page::new(None, Some(100))).await?.list);
+    }
+    Ok(groups)
 }
 
 /// Finds the chosen plan. Prefers an item that has this price now, then one of the same product.
@@ -415,10 +437,11 @@ async fn preview(
 ) -> Result<PlanPreview, PlanError> {
     let Parts { price, product, invoice, change, usage, unused, corrections, growth } = parts;
     let mut items = usage.items;
+    let names = names_of(unit, &change.lines).await?;
     for line in &change.lines {
         let charged_period = Period { start: at, end: change.period.end };
         let item_id = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-        let mut item = prorated_item(ctx, unit, line, invoice, item_id, charged_period, at).await?;
+        let mut item = prorated_item(ctx, &names, line, invoice, item_id, charged_period, at);
         if line.price_id == price.id {
             // The new price can belong to another product, which is already loaded.
             item.description = describe_prorated(line.what, product.localized_name().into());

@@ -2,8 +2,9 @@
 
 use super::{Notification, OVERDUE_REMINDER, Period, Subscription, SubscriptionStatus, TRIAL_REMINDER, notify};
 use crate::context::Context;
+use crate::events::NewMessage;
 use crate::payment::Sandbox;
-use crate::shared::{StorageError, Timestamp};
+use crate::shared::{EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// Schedules the reminder of a new subscription's trial, if the trial is long enough. For a customer on a test clock, the reminder is sent
@@ -17,15 +18,17 @@ pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscrip
     }
 }
 
-/// Schedules the reminder of a subscription that has just become past due, likewise.
-pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
-    match subscription.past_due_since {
-        Some(since) if subscription.clock_id.is_none() => {
-            let notification = Notification::Overdue { subscription: subscription.id.clone(), at: None };
-            notify(ctx, unit, &notification, since.plus(OVERDUE_REMINDER)).await
-        }
-        _ => Ok(()),
-    }
+/// Schedules the reminders of subscriptions that have just become past due, likewise.
+pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscriptions: &[Subscription]) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let message = |subscription: &Subscription| {
+        let since = subscription.past_due_since.filter(|_| subscription.clock_id.is_none())?;
+        let notification = Notification::Overdue { subscription: subscription.id.clone(), at: None };
+        let message = notification.message(since.plus(OVERDUE_REMINDER));
+        Some(NewMessage { id: EventId::new(now, ctx.random.as_ref()), message })
+    };
+    let messages: Vec<_> = subscriptions.iter().filter_map(message).collect();
+    if messages.is_empty() { Ok(()) } else { unit.outbox().publish_all(&messages, now).await }
 }
 
 /// When the reminder of a trial's end is sent. `None`: the trial is too short for one.

@@ -103,7 +103,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     }
 }
 
-async fn write_due(
+pub(super) async fn write_due(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     scope: &Scope,

@@ -176,10 +176,8 @@ async fn lock_with_others(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Res
     }
     ids.sort();
     ids.dedup();
-    let mut live = Vec::with_capacity(ids.len());
-    for id in &ids {
-        live.extend(unit.subscriptions().lock(id).await?.filter(|one| one.ended_at.is_none()));
-    }
+    let mut live = unit.subscriptions().lock_all(&ids).await?;
+    live.retain(|one| one.ended_at.is_none());
     if !waiting_with_deposit(unit, &live, id).await?.is_empty() {
         return Err(SubscriptionError::PaymentInFlight.into());
     }

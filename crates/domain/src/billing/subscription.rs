@@ -436,6 +436,8 @@ pub trait Subscriptions: Send {
     async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError>;
     /// As [`Subscriptions::lock`], but with a shared lock.
     async fn lock_shared(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
+    /// A customer's subscriptions with an overdue invoice, ended or not; ids ascending.
+    async fn past_due_of(&mut self, customer: &CustomerId) -> Result<Vec<SubscriptionId>, StorageError>;
     /// A customer's subscriptions that have not ended.
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError>;
 }

@@ -2,14 +2,16 @@
 
 use super::reminders::passed_by_clock;
 use super::{
-    BillingError, ClockEvent, ClockStep, Notification, Scope, Stake, StakeFilter, StakeStatus, Subscription, TimelineEvent,
+    BillingError, ClockEvent, ClockStep, Notification, Scope, Stake, StakeFilter, StakeStatus, Subscription, TestClock, TimelineEvent,
     move_due_stakes, notify, renew_due, retry_due,
 };
 use crate::access::Did;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{AttemptStatus, MandateDetails, SandboxOff, charge, paused_methods};
-use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, MethodId, Mode, Page, StorageError, Timestamp};
+use crate::shared::{
+    AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, MethodId, Mode, Page, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -86,6 +88,8 @@ pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, Bill
 /// claimed the clock because a step took too long. `touched`: when this worker last wrote the clock.
 async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
     let (scope, paused) = (Scope::Clock(id.clone()), paused_methods(ctx).await?);
+    // Several steps may have the same time, because each bills a limited number of subscriptions.
+    let mut entered = None;
     for _ in 0..MAX_STEPS {
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
@@ -103,18 +107,19 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
         let next_due_at = [due, retry, stake].into_iter().flatten().min().filter(|at| *at <= target);
         // Overdue work runs first, at the clock's current time.
         let now = next_due_at.unwrap_or(target).max(clock.now);
-        let subscriptions = unit.subscriptions().live_of(&clock.customer_id).await?;
-        let payers = payers(unit.as_mut(), &clock.customer_id, &subscriptions).await?;
+        let next_time = if entered == Some(now) { NextTime::default() } else { NextTime::read(unit.as_mut(), &clock, now).await? };
+        let past_due = unit.subscriptions().past_due_of(&clock.customer_id).await?;
         drop(unit);
-        let notifications: Vec<_> = subscriptions.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
-        for payer in &payers {
+        for payer in &next_time.payers {
             if let Some(time) = ctx.networks.sandbox_time() {
                 time.set(payer, now).await?;
             }
         }
+        entered = Some(now);
         let arrived = next_due_at.is_none();
         // The clock is set before the work of this step, because outcomes are recorded with the clock's time.
-        if !record_step(ctx, id, &notifications, ClockStep { now, timeline: &[], arrived }, &mut touched).await? || arrived {
+        let step = ClockStep { now, timeline: &[], arrived };
+        if !record_step(ctx, id, &next_time.notifications, step, &mut touched).await? || arrived {
             return Ok(true);
         }
         let renewed = renew_due(ctx, &scope, now, BATCH_SIZE).await?;
@@ -127,7 +132,8 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
         let moved = move_due_stakes(ctx, &scope, now, BATCH_SIZE).await?;
         charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
-        let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, &subscriptions, now).await?].concat();
+        let became_past_due = became_past_due(ctx, &clock.customer_id, &past_due, now).await?;
+        let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, now).await?, became_past_due].concat();
         if !record_step(ctx, id, &[], ClockStep { now, timeline: &timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
@@ -174,8 +180,8 @@ async fn record_step(
     Ok(true)
 }
 
-/// The outcomes of a step's charges, and the subscriptions that became past due. `before`: the subscriptions before the step.
-async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
+/// The outcomes of a step's charges.
+async fn outcomes(ctx: &Context, attempts: &[AttemptId], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
     let mut timeline = Vec::new();
     let mut unit = ctx.store.read().await?;
     let attempts = unit.attempts().find_all(attempts).await?;
@@ -191,13 +197,38 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
         };
         timeline.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
     }
-    let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();
-    let past_due = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
-    timeline.extend(past_due.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
     Ok(timeline)
 }
 
-/// The wallets that pay for the customer's subscriptions and stakes; their sandbox network follows the clock.
+/// The subscriptions that became past due in a step. `before`: those that were past due before it.
+async fn became_past_due(
+    ctx: &Context,
+    customer: &CustomerId,
+    before: &[SubscriptionId],
+    now: Timestamp,
+) -> Result<Vec<ClockEvent>, BillingError> {
+    let past_due = ctx.store.read().await?.subscriptions().past_due_of(customer).await?;
+    let new = past_due.into_iter().filter(|id| !before.contains(id));
+    Ok(new.map(|id| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: id.to_string() }).collect())
+}
+
+/// What happens when a clock enters its next time, before anything due then.
+#[derive(Default)]
+struct NextTime {
+    notifications: Vec<Notification>,
+    /// The wallets that pay for the customer's subscriptions and stakes; their sandbox network follows the clock.
+    payers: Vec<Did>,
+}
+
+impl NextTime {
+    async fn read(unit: &mut dyn UnitOfWork, clock: &TestClock, now: Timestamp) -> Result<Self, BillingError> {
+        let subscriptions = unit.subscriptions().live_of(&clock.customer_id).await?;
+        let notifications = subscriptions.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
+        let payers = payers(unit, &clock.customer_id, &subscriptions).await?;
+        Ok(Self { notifications, payers })
+    }
+}
+
 async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, subscriptions: &[Subscription]) -> Result<Vec<Did>, BillingError> {
     let ids: Vec<_> = subscriptions.iter().filter_map(|one| one.mandate_id.clone()).collect();
     let mandates = unit.mandates().find_all(&ids).await?;

@@ -1,7 +1,8 @@
 //! Credits unused time: when the plan changes, when a billing threshold begins a new period, and when a subscription ends early.
 
 use super::billing_batch::BillingBatch;
-use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
+use super::credit::{CreditNoteReason, Destination, ItemOrder, NewNote, NoteOrder, issue_notes};
+use super::invoice::lock_by_id;
 use super::period_lines::usage_of;
 use super::subscription_error::convert_subscription_errors;
 use super::{BillingError, CoveringLine, Invoice, InvoiceItem, PricingFormula, ProrationLine, Subscription, SubscriptionError, credits};
@@ -167,16 +168,17 @@ impl UnusedTimes {
         destination: &Destination,
         now: Timestamp,
     ) -> Result<Vec<AttemptId>, BillingError> {
-        let mut attempts = Vec::new();
+        let ids: Vec<_> = self.invoice_ids().cloned().collect();
+        let mut locked = lock_by_id(unit, &ids).await?;
+        let mut notes = Vec::with_capacity(ids.len());
         for CreditedInvoice { invoice, lines } in &self.invoices {
-            let locked = unit.invoices().lock(&invoice.id).await?.ok_or(BillingError::Orphan)?;
+            let locked = locked.remove(&invoice.id).ok_or(BillingError::Orphan)?;
             let is_same_currency = invoice.currency_id == subscription.currency_id;
             let destination = if is_same_currency { destination.clone() } else { Destination::Payments };
             let items = lines.iter().map(|one| self.item_order(one)).collect();
-            let order = NoteOrder::new(reason, items, destination);
-            attempts.extend(issue_note(ctx, unit, &locked, &order, now).await?.attempts);
+            notes.push(NewNote { invoice: locked, order: NoteOrder::new(reason, items, destination), at: now });
         }
-        Ok(attempts)
+        Ok(issue_notes(ctx, unit, notes).await?.into_iter().flat_map(|issued| issued.attempts).collect())
     }
 
     fn item_order(&self, one: &UnusedTime) -> ItemOrder {

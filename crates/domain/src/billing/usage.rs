@@ -40,15 +40,29 @@ pub struct UsageRecord {
     pub created_at: Timestamp,
 }
 
+/// Asks for the usage of an item from `from` (inclusive) to `to` (exclusive), in the order of the records' times. A `Set` record restarts a
+/// sum at its quantity.
+#[derive(Debug, Clone)]
+pub struct UsageQuery {
+    pub item: SubscriptionItemId,
+    pub aggregate: Aggregate,
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
 #[async_trait]
 pub trait UsageRecords: Send {
     /// Inserts a record. False: the item has a record with this identifier already, which stays unchanged.
     async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
     async fn find_by_id(&mut self, id: &UsageRecordId) -> Result<Option<UsageRecord>, StorageError>;
-    /// The usage of an item from `from` (inclusive) to `to` (exclusive), in the order of the records' times. A `Set` record restarts a sum
-    /// at its quantity.
-    async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;
+    /// The answers to these queries, in their order.
+    async fn used_all(&mut self, queries: &[UsageQuery]) -> Result<Vec<u64>, StorageError>;
+    /// As [`UsageRecords::used_all`], for one item.
+    async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError> {
+        let used = self.used_all(&[UsageQuery { item: item.clone(), aggregate, from, to }]).await?;
+        Ok(used.first().copied().unwrap_or_default())
+    }
     /// An item's records, newest usage first. Pages are addressed by number only.
     async fn of_item(&mut self, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, StorageError>;
 }

@@ -3,7 +3,7 @@
 
 use super::billing_batch::BillingBatch;
 use super::period_lines::usage_of;
-use super::{BilledUsage, BillingError, PricingFormula, Subscription, Threshold};
+use super::{BilledUsage, BillingError, PricingFormula, Subscription, Threshold, UsageQuery};
 use crate::pricing::{Aggregate, UnitPricing, Usage};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -37,13 +37,18 @@ pub(super) async fn enter_currency(
 ) -> Result<(), BillingError> {
     let batch = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
     let period = subscription.period;
+    let (mut queries, mut carried) = (Vec::new(), Vec::new());
     for item in &mut subscription.items {
         let Some(billed) = item.billed else { continue };
         let price = batch.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
         let (Some(Usage::Metered(aggregate)), Some(pricing)) = (usage_of(price), price.pricing_in(currency)) else { continue };
-        let counts_from = item.counts_from(&period);
-        let amount = PricingFormula::of(&pricing, unit.usage().used(&item.id, aggregate, counts_from, billed.until).await?).amount()?;
-        item.billed = Some(BilledUsage { from: counts_from, until: billed.until, amount, carried_over: amount });
+        queries.push(UsageQuery { item: item.id.clone(), aggregate, from: item.counts_from(&period), to: billed.until });
+        carried.push((item, pricing));
+    }
+    let used = unit.usage().used_all(&queries).await?;
+    for (((item, pricing), query), used) in carried.into_iter().zip(queries).zip(used) {
+        let amount = PricingFormula::of(&pricing, used).amount()?;
+        item.billed = Some(BilledUsage { from: query.from, until: query.to, amount, carried_over: amount });
     }
     subscription.billing_threshold = threshold_in(unit, subscription, currency).await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Corrects overbilled usage by credit notes over the lines of earlier invoices of the period, newest first.
 
-use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
+use super::credit::{CreditNoteReason, Destination, ItemOrder, NewNote, NoteOrder, issue_notes};
+use super::invoice::lock_by_id;
 use super::{BillingError, Invoice, InvoiceItem, Subscription};
 use crate::context::Context;
 use crate::shared::{Amount, AmountError, InvoiceId, SubscriptionItemId, Timestamp};
@@ -99,12 +100,16 @@ impl UsageCorrections {
     /// # Errors
     /// [`BillingError::Contended`] when a line or an invoice changed after it was read.
     pub async fn issue(&self, ctx: &Context, unit: &mut dyn UnitOfWork, now: Timestamp) -> Result<(), BillingError> {
+        let ids: Vec<_> = self.notes.iter().map(|note| note.invoice.id.clone()).collect();
+        let mut locked = lock_by_id(unit, &ids).await?;
+        let mut notes = Vec::with_capacity(ids.len());
         for correction in &self.notes {
-            let invoice = unit.invoices().lock(&correction.invoice.id).await?.ok_or(BillingError::Orphan)?;
+            let invoice = locked.remove(&correction.invoice.id).ok_or(BillingError::Orphan)?;
             let items = correction.lines.iter().map(|one| ItemOrder::new(one.line.clone(), one.amount)).collect();
             let order = NoteOrder::new(CreditNoteReason::UsageCorrection, items, Destination::Balance);
-            issue_note(ctx, unit, &invoice, &order, now).await?;
+            notes.push(NewNote { invoice, order, at: now });
         }
+        issue_notes(ctx, unit, notes).await?;
         Ok(())
     }
 }

@@ -164,7 +164,7 @@ fn store_attempt(
     // Random bits keep it different from the nonces of other transactions at the same time: an account's next transaction must have another
     // nonce than its last one.
     let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
-    let request = StoreTransactionRequest { transaction, amount, reference: session.id.to_string(), nonce };
+    let request = StoreTransactionRequest { transaction, amount, reference: session.id.to_string(), period: None, nonce };
     let signed = rail.sign(method, currency, &request)?;
     Ok(Some(Attempt {
         session_id: Some(session.id.clone()),

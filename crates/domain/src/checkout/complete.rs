@@ -147,11 +147,12 @@ async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, star
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let sold = unit.prices().find_with_products(&ids).await?;
+    let mut granted = Vec::with_capacity(sold.len());
     for CatalogueItem { price, product } in sold {
         let Some(app) = product.app else { continue };
         let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
         let line = started.drafts.iter().flat_map(|draft| &draft.items).find(|item| item.price_id.as_ref() == Some(&price.id));
-        let entitlement = Entitlement {
+        granted.push(Entitlement {
             id: EntitlementId::new(now, ctx.random.as_ref()),
             mode: session.mode,
             holder: holder.clone(),
@@ -163,8 +164,7 @@ async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, star
             acquired_at: now,
             revoked_at: None,
             suspended_at: None,
-        };
-        unit.entitlements().grant(&entitlement).await?;
+        });
     }
-    Ok(())
+    unit.entitlements().grant_all(&granted).await
 }

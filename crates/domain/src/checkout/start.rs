@@ -6,7 +6,7 @@ use super::{
     SessionStatus, SubscriptionTerms,
 };
 use crate::context::Context;
-use crate::operation::VisitorNetwork;
+use crate::operation::{NoSpace, VisitorNetwork};
 use crate::payment::{SandboxOff, lacks_sandbox};
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
@@ -32,6 +32,8 @@ pub enum StartError {
     /// Nobody could pay the session.
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
+    #[error(transparent)]
+    NoSpace(#[from] NoSpace),
     /// The total is out of range.
     #[error(transparent)]
     Amount(#[from] AmountError),
@@ -64,6 +66,8 @@ pub enum CreateSessionError {
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
     #[error(transparent)]
+    NoSpace(#[from] NoSpace),
+    #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
@@ -89,6 +93,7 @@ pub struct NewSession {
 /// it because the sandbox is off.
 #[tracing::instrument(skip_all, fields(link = %link_id))]
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let link = unit.links().find(link_id).await?.ok_or(StartError::NotFound)?;
@@ -127,6 +132,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
 /// Creates a session for an integrator. Refused like [`start`] while nobody could pay it.
 #[tracing::instrument(skip_all)]
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, CreateSessionError> {
+    require_space(ctx)?;
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
     if expires_at <= now || expires_at.since(now) > SESSION_LIFETIME_MAX.saturating_add(Duration::from_secs(60)) {
@@ -156,6 +162,10 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     unit.sessions().insert(&session).await?;
     unit.commit().await?;
     Ok(session.id)
+}
+
+fn require_space(ctx: &Context) -> Result<(), NoSpace> {
+    if ctx.disk.shortage().is_some() { Err(NoSpace) } else { Ok(()) }
 }
 
 /// Items that can be sold together.

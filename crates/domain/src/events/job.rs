@@ -45,9 +45,8 @@ impl From<StorageError> for JobError {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Corrupt { .. } => Self::Fail(error.to_string()),
-            StorageError::Duplicate(_) | StorageError::Conflict | StorageError::CommitUnknown(_) | StorageError::Driver(_) => {
-                Self::Retry(error.to_string())
-            }
+            StorageError::Duplicate(_) | StorageError::Conflict | StorageError::CommitUnknown(_) => Self::Retry(error.to_string()),
+            StorageError::NoSpace(_) | StorageError::Driver(_) => Self::Retry(error.to_string()),
         }
     }
 }

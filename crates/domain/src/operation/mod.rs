@@ -1,9 +1,13 @@
-//! The state of the installation: whether the clock can be trusted, and how much strangers have made it keep.
+//! The state of the installation: whether the clock can be trusted, whether disk space is left, how much strangers have made the store
+//! keep, and whether the store was restored from a backup.
 
 mod clock_guard;
 mod clock_judgment;
 mod clock_watch;
+mod disk;
+mod found_payment;
 mod hourly_counts;
+mod restore;
 mod visitor_limits;
 
 pub use clock_guard::{CLOCK_TOLERANCE, ClockDoubt, ClockGuard, Moment, TimeSource};
@@ -11,5 +15,11 @@ pub(crate) use clock_watch::is_trusted_by_all;
 pub use clock_watch::{
     ClockState, ClockStates, ClockTrust, ClockWatch, StoredDoubt, TrustedClock, UptimeClock, check_clock, confirm_clock,
 };
+pub use disk::{DiskShortage, DiskSpace, NoSpace, UnlimitedDisk};
+pub use found_payment::{FOUND_PAYMENTS_MAX, FoundPayment, FoundPayments};
 pub use hourly_counts::{HOUR, HourlyCounts, hour_of};
+pub use restore::{
+    ConfirmStoppedError, ImportFailure, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores, check_restore_hold, confirm_stopped,
+    find_restore, skip_import,
+};
 pub use visitor_limits::*;

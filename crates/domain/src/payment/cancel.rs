@@ -10,11 +10,12 @@ use super::{
 use crate::context::Context;
 use crate::shared::AttemptId;
 
-/// Cancels the attempt at its network. Returns whether the attempt is no longer open. Does nothing while the attempt's jobs are paused.
+/// Cancels the attempt at its network. Returns whether the attempt is no longer open. Does nothing while the attempt's jobs are paused or a
+/// restored store is held.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(true) };
-    if ctx.networks.is_paused(&context.method) {
+    if ctx.networks.is_paused(&context.method) || ctx.networks.is_held() {
         return Ok(false);
     }
     let outcome = cancel_at_network(ctx, &context).await;

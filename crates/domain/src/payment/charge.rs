@@ -4,6 +4,7 @@ use super::reconcile::{FIRST_SEND_LEASE, Lease, release};
 use super::settlement::{Answer, record_alone, record_group};
 use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, PurposeKind, SANDBOX_PAUSE, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
+use crate::operation::RESTORE_PAUSE;
 use crate::shared::{AttemptId, Timestamp};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, HashMap};
@@ -93,7 +94,7 @@ enum Sent {
     Answered(Outcome),
     /// Too little of the lease was left.
     TooLate,
-    /// The breaker of its network is open until then, or the sandbox is off.
+    /// The breaker of its network is open until then, the sandbox is off, or a restored store is held.
     Delayed(Timestamp),
 }
 
@@ -101,6 +102,9 @@ async fn send_one(ctx: &Context, context: &AttemptContext, lease: Lease, is_back
     // It stays unsent, so that its later decline is final.
     if ctx.networks.is_paused(&context.method) {
         return Sent::Delayed(ctx.now().plus(SANDBOX_PAUSE));
+    }
+    if ctx.networks.is_held() {
+        return Sent::Delayed(ctx.now().plus(RESTORE_PAUSE));
     }
     let _slot = if is_background { ctx.networks.acquire(&context.method.id, Trigger::Initial).await } else { None };
     if is_background && ctx.now().plus(CALL_DEADLINE_MARGIN) >= lease.until {

@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Decline, Description, Recheck, SavedCard};
+use super::{CardHolder, ChargedPeriod, Decline, Description, Recheck, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -239,6 +239,8 @@ pub struct Attempt {
     pub amount: Amount,
     pub status: AttemptStatus,
     pub kind: AttemptKind,
+    /// The period that an automatic charge pays.
+    pub period: Option<ChargedPeriod>,
     pub last_error: Option<Decline>,
     /// The number of queries without a final answer.
     pub checks: u32,
@@ -273,6 +275,7 @@ impl Attempt {
             amount,
             status: AttemptStatus::Open,
             kind,
+            period: None,
             last_error: None,
             checks: 0,
             check_at: next_check(now, 0),
@@ -289,6 +292,13 @@ impl Attempt {
 pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
     let seconds = 5u64.saturating_mul(1 << checks.min(10)).min(3_600);
     now.plus(Duration::from_secs(seconds))
+}
+
+/// A part of a payment that is refunded.
+#[derive(Debug, Clone, Copy)]
+pub struct RefundPart<'a> {
+    pub intent: &'a PaymentIntentId,
+    pub amount: Amount,
 }
 
 #[async_trait]
@@ -318,8 +328,13 @@ pub trait Intents: Send {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Reserves a part of what can still be refunded, by one conditional update. False: the rest is smaller than `amount`.
-    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
+    /// Reserves parts of what can still be refunded, by conditional updates. Several parts can be of one intent. False: the rest of an intent
+    /// is smaller than its parts, and nothing is written.
+    async fn reserve_refunds(&mut self, parts: &[RefundPart<'_>], now: Timestamp) -> Result<bool, StorageError>;
+    /// As [`Intents::reserve_refunds`], for one part.
+    async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
+        self.reserve_refunds(&[RefundPart { intent: id, amount }], now).await
+    }
     /// Releases a reservation whose money stays with the store.
     async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError>;
     /// A customer's succeeded payments in a currency that can still be refunded in part, newest first, at most `limit`; without those on
@@ -444,6 +459,9 @@ pub trait Attempts: Send {
         client_secret: &str,
         now: Timestamp,
     ) -> Result<(), StorageError>;
+    /// Makes an unsent attempt the one that its network knows under this reference: its transaction, or its payment at the provider. It
+    /// counts as sent. False: it was sent or has ended.
+    async fn adopt(&mut self, id: &AttemptId, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
     /// sender sends may succeed. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;

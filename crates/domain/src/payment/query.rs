@@ -5,6 +5,7 @@ use super::{
     Purpose, RailError, Settlement, SetupOutcome, SignedTransaction, card_request, setup_request,
 };
 use crate::context::Context;
+use crate::operation::RestoreHeld;
 use crate::shared::{Amount, StorageError};
 use std::time::Duration;
 
@@ -41,6 +42,9 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
     let AttemptContext { attempt, method, currency } = context;
     if let Err(off) = ctx.networks.check_open(method) {
         return Outcome::Unknown(off.to_string());
+    }
+    if ctx.networks.is_held() {
+        return query_only(ctx, context).await;
     }
     // While the clock is not trusted, nothing is concluded from the time that has passed.
     let is_trusted = ctx.trust.is_trusted();
@@ -105,7 +109,8 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
                 return heard(rail.find_charge(method, currency, provider_id).await);
             }
             let description = attempt.purpose.subject().to_owned();
-            let request = ChargeRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };
+            let (attempt_id, card, period) = (attempt.id.clone(), card.clone(), attempt.period.clone());
+            let request = ChargeRequest { attempt: attempt_id, amount: attempt.amount, description, card, period, is_late };
             let charged = rail.charge(method, currency, &request).await;
             match ctx.networks.heard_result(method, charged, ctx.now()) {
                 // A final answer is recorded with its outcome. Only an open intent needs its id stored for the next query.
@@ -129,6 +134,31 @@ pub(super) fn not_requested(ctx: &Context, method: &Method, error: CardFormError
     match error {
         CardFormError::Rail(error) => ctx.networks.heard(method, not_opened(error), ctx.now()),
         CardFormError::Storage(error) => Outcome::Unknown(error.to_string()),
+    }
+}
+
+/// Queries the network in a restored store that must not send anything. The original may have sent this attempt after the backup.
+async fn query_only(ctx: &Context, AttemptContext { attempt, method, currency }: &AttemptContext) -> Outcome {
+    let heard = |outcome| ctx.networks.heard(method, outcome, ctx.now());
+    match &attempt.kind {
+        AttemptKind::Wallet { hash, .. } => match ctx.networks.wallet(method.kind) {
+            Some(rail) => heard(rail.find(method, currency, hash).await),
+            None => no_rail(),
+        },
+        AttemptKind::Card { provider_id, .. } | AttemptKind::OffSession { provider_id, .. } if !provider_id.is_empty() => {
+            match ctx.networks.card(method.kind) {
+                Some(rail) => heard(rail.find(method, currency, provider_id).await),
+                None => no_rail(),
+            }
+        }
+        AttemptKind::CardSetup { provider_id, .. } if !provider_id.is_empty() => match ctx.networks.card(method.kind) {
+            Some(rail) => heard(setup_outcome(provider_id, rail.find_setup(method, provider_id).await)),
+            None => no_rail(),
+        },
+        // Only sending it again would tell.
+        AttemptKind::Card { .. } | AttemptKind::OffSession { .. } | AttemptKind::CardSetup { .. } | AttemptKind::CardRefund { .. } => {
+            Outcome::Unknown(RestoreHeld.to_string())
+        }
     }
 }
 

@@ -4,10 +4,11 @@
 use super::cancel::cancel_attempt;
 use super::settlement::record_alone;
 use super::{
-    Attempt, AttemptContext, AttemptKind, CALL_DEADLINE_MARGIN, Purpose, SANDBOX_PAUSE, Sandbox, SettlementError, Trigger, paused_methods,
-    query_or_send,
+    Attempt, AttemptContext, AttemptKind, CALL_DEADLINE_MARGIN, Outcome, Purpose, SANDBOX_PAUSE, Sandbox, SettlementError, Trigger,
+    paused_methods, query_or_send,
 };
 use crate::context::Context;
+use crate::operation::RESTORE_PAUSE;
 use crate::shared::{AttemptId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -59,6 +60,10 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
             }
             continue;
         }
+        if ctx.networks.is_held() {
+            look_up(ctx, &id, lease).await?;
+            continue;
+        }
         let lease = if trigger == Trigger::Initial { claim_first_send(ctx, &id).await? } else { lease };
         let Some(mut context) = load(ctx, &id).await? else { continue };
         let mut slot = None;
@@ -88,6 +93,21 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
         queue.extend(next.into_iter().map(|id| (id, Trigger::Initial, None)));
     }
     Ok(())
+}
+
+/// Looks an attempt up in a restored store that must not send anything. If its network does not know it, it stays as it is: unsent, if it
+/// was not sent before the backup.
+async fn look_up(ctx: &Context, id: &AttemptId, lease: Option<Lease>) -> Result<(), SettlementError> {
+    let Some(context) = load(ctx, id).await? else { return Ok(()) };
+    match query_or_send(ctx, &context, Trigger::Poll).await {
+        Outcome::NotFound | Outcome::Unknown(_) => {}
+        // The next attempts that this writes are looked up when they are due.
+        outcome => drop(record_alone(ctx, &context, &outcome, Trigger::Poll).await?),
+    }
+    match lease {
+        Some(lease) => Ok(release(ctx, std::slice::from_ref(id), lease, ctx.now().plus(RESTORE_PAUSE)).await?),
+        None => Ok(()),
+    }
 }
 
 /// Whether the attempt's jobs are paused. It then stays as it is, and is due when the sandbox is switched on again.

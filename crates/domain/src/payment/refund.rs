@@ -116,8 +116,12 @@ pub struct RefundFilter {
 
 #[async_trait]
 pub trait Refunds: Send {
-    /// Inserts a refund. The caller reserves its amount on the payment intent and on the invoice payment.
-    async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError>;
+    /// Inserts refunds. The caller reserves their amounts on the payment intents and on the invoice payments.
+    async fn insert_all(&mut self, refunds: &[Refund]) -> Result<(), StorageError>;
+    /// As [`Refunds::insert_all`], for one refund.
+    async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError> {
+        self.insert_all(std::slice::from_ref(refund)).await
+    }
     /// Locks and returns a refund until this unit of work ends.
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
     /// Writes status, reference, failure and failure count of a refund that still has the status and failure count of `before`. Returns

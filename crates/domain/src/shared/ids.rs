@@ -34,11 +34,15 @@ pub trait Id: Sized + Clone + fmt::Display {
 /// The longest id in characters, which are letters, digits and `_`.
 pub const MAX_ID_LENGTH: usize = 64;
 
+/// The random bits of an id after its time.
+const RANDOM_BITS: u32 = 70;
+
+/// A ULID whose first random bits are replaced by the microseconds of its time, so that the rows of one batch are inserted in order.
 fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
-    let mut bytes = [0; 16];
-    random.fill(&mut bytes);
-    let millis = u64::try_from(now.micros() / 1_000).unwrap_or(0);
-    let ulid = ulid::Ulid::from_parts(millis, u128::from_le_bytes(bytes));
+    let micros = u64::try_from(now.micros()).unwrap_or(0);
+    let (millis, rest) = (micros / 1_000, u128::from(micros % 1_000));
+    let random_part = u128::from_le_bytes(random.bytes()) & ((1 << RANDOM_BITS) - 1);
+    let ulid = ulid::Ulid::from_parts(millis, rest << RANDOM_BITS | random_part);
     format!("{prefix}{}", ulid.to_string().to_ascii_lowercase())
 }
 

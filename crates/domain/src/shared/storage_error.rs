@@ -16,6 +16,9 @@ pub enum StorageError {
     /// objects.
     #[error("storage did not confirm a commit: {0}")]
     CommitUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The disk is full, or its remaining space is reserved. The call had no effect.
+    #[error("no disk space is left: {0}")]
+    NoSpace(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached, was busy, or rejected the statement.
     #[error("storage failed: {0}")]
     Driver(#[source] Box<dyn std::error::Error + Send + Sync>),

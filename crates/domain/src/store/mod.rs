@@ -171,12 +171,23 @@ pub trait Apps: Send {
     async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<BTreeMap<Did, u64>, StorageError>;
 }
 
+/// A one-time purchase that is revoked: the invoice line that paid for it, and when.
+#[derive(Debug, Clone)]
+pub struct RevokedPurchase {
+    pub item: InvoiceItemId,
+    pub at: Timestamp,
+}
+
 #[async_trait]
 pub trait Entitlements: Send {
-    /// Inserts an entitlement, one per (session, app, subscription). Idempotent.
-    async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
-    /// Revokes the one-time purchase of an invoice line. Entitlements of a subscription end with the subscription instead.
-    async fn revoke(&mut self, item: &InvoiceItemId, now: Timestamp) -> Result<(), StorageError>;
+    /// Inserts entitlements, one per (session, app, subscription). Idempotent.
+    async fn grant_all(&mut self, entitlements: &[Entitlement]) -> Result<(), StorageError>;
+    /// As [`Entitlements::grant_all`], for one entitlement.
+    async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError> {
+        self.grant_all(std::slice::from_ref(entitlement)).await
+    }
+    /// Revokes the one-time purchases of invoice lines. Entitlements of a subscription end with the subscription instead.
+    async fn revoke_all(&mut self, purchases: &[RevokedPurchase]) -> Result<(), StorageError>;
     /// Suspends the entitlements of these invoices and subscriptions, because their payment is disputed.
     async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError>;
     /// Ends the suspension of these entitlements.

@@ -229,9 +229,12 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Inten
 
 /// A customer's intents, newest first.
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
-    call.form.allow(&["customer", "limit", "starting_after"])?;
-    let customer = call.form.need("customer")?;
-    let found = state.containing::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
+    call.form.allow(&["customer", "created[gte]", "limit", "starting_after"])?;
+    let filter = call.form.text("customer").map_or_else(String::new, |customer| format!("\"customer\":\"{customer}\""));
+    let mut found = state.containing::<Intent>(&filter).await?;
+    if let Some(since) = call.form.amount("created[gte]")? {
+        found.retain(|intent| intent.created >= since);
+    }
     page("/v1/payment_intents", &call.form, found, |intent| intent.created, |intent| intent.wire(call.caller))
 }
 

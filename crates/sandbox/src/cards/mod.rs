@@ -23,5 +23,5 @@ mod state;
 
 pub use event::Webhook;
 pub use http::routes;
-pub use processor::{CardProcessor, CardProcessorConfig, OpenError};
+pub use processor::{CardProcessor, CardProcessorConfig, OpenError, create_tables};
 pub use secret::Secret;

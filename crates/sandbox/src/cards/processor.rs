@@ -64,10 +64,15 @@ pub enum OpenError {
     Client(#[from] reqwest::Error),
 }
 
+/// Creates the tables of the processor if they are missing.
+pub async fn create_tables(db: &SandboxDb) -> Result<(), SandboxDbError> {
+    db.create_tables(&TABLES).await
+}
+
 impl CardProcessor {
     /// Opens the processor and creates missing tables.
     pub async fn open(db: SandboxDb, clock: Clock, random: Random, config: CardProcessorConfig) -> Result<Arc<Self>, OpenError> {
-        db.create_tables(&TABLES).await?;
+        create_tables(&db).await?;
         // Events go to the store itself, which may not be reachable through a proxy.
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
         Ok(Arc::new(Self { db, clock, random, config, http, faults: Faults::default(), changed: Notify::new() }))

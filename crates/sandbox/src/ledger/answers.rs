@@ -32,6 +32,7 @@ impl Ledger {
             "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(field.text("address"))).await?})),
             "listDelegations" => self.list_delegations(&normal(field.text("from")), &normal(field.text("to"))).await,
             "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(field.text("address"))).await?})),
+            "listTransactions" => self.list_transactions(field).await,
             "getTx" => self.transaction(&field.text("hash").to_uppercase()).await,
             name => Err(unsupported(name)),
         }
@@ -125,6 +126,36 @@ impl Ledger {
         let delegations = self.delegations_of(from, to).await?;
         let total = delegations.as_array().map_or(0, Vec::len);
         Ok(json!({"code": OK, "delegations": delegations, "page": {"cursor": "", "next": false, "total": total}}))
+    }
+
+    /// The transactions of an account, newest first. Of the filters, the ledger knows an account as sender or receiver, the beginning of the
+    /// time, and whether a transaction is valid.
+    async fn list_transactions(&self, field: &RootField) -> Result<Value, SendError> {
+        let argument = |filter: &str, name: &str| field.arguments.get(filter).and_then(|filter| filter[name].as_str()).unwrap_or_default();
+        let account = normal(argument("addressFilter", "sender"));
+        if account != normal(argument("addressFilter", "receiver")) || argument("addressFilter", "direction") != "UNION" {
+            return Err(LedgerError::new("INVALID_REQUEST", "the sandbox lists the transactions of one account only").into());
+        }
+        let since = Timestamp::parse_iso(argument("timeFilter", "startDateTime")).map_or(i64::MIN, Timestamp::micros);
+        let offset: usize = argument("paging", "cursor").parse().unwrap_or(0);
+        let size = field.arguments.get("paging").and_then(|paging| paging["size"].as_u64()).unwrap_or(20).min(100);
+        let size = usize::try_from(size).unwrap_or(20);
+        let all = self.entries_since(&account, since).await?;
+        let total = all.len();
+        let valid_only = argument("validityFilter", "validity") == "VALID";
+        let page: Vec<_> = all.into_iter().filter(|entry| !valid_only || entry.code == OK).skip(offset).take(size + 1).collect();
+        let has_more = page.len() > size;
+        let listed: Vec<_> = page.into_iter().take(size).map(|entry| self.describe_listed(entry)).collect();
+        let cursor = if has_more { (offset + size).to_string() } else { String::new() };
+        Ok(json!({"code": OK, "page": {"cursor": cursor, "next": has_more, "total": total}, "transactions": listed}))
+    }
+
+    fn describe_listed(&self, entry: Entry) -> Value {
+        let (is_valid, type_url) = (entry.code == OK, entry.type_url.clone());
+        let mut described = self.describe_entry(entry);
+        described["type"] = json!(type_url.trim_start_matches("fg:t:"));
+        described["valid"] = json!(is_valid);
+        described
     }
 
     async fn transaction(&self, hash: &str) -> Result<Value, SendError> {

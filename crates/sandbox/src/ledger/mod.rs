@@ -65,10 +65,15 @@ pub struct Ledger {
     faults: Option<Faults>,
 }
 
+/// Creates the tables of the ledger if they are missing.
+pub async fn create_tables(db: &SandboxDb) -> Result<(), SandboxDbError> {
+    db.create_tables(state::TABLES).await
+}
+
 impl Ledger {
     /// Opens the ledger and creates the account `app`, so that it can receive payments and be named in transactions.
     pub async fn open(db: SandboxDb, clock: Clock, app: &str, config: LedgerConfig) -> Result<Self, SandboxDbError> {
-        db.create_tables(state::TABLES).await?;
+        create_tables(&db).await?;
         let schema = Schema::parse().map_err(|error| SandboxDbError::Schema(error.to_string()))?;
         let ledger =
             Self { db, clock, token: token(), schema, chain: RwLock::new(config.chain), faults: config.faults.then(Faults::default) };

@@ -307,6 +307,19 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
+    /// The transactions of an account since a time in microseconds, newest first.
+    pub(super) async fn entries_since(&self, address: &str, since: i64) -> Result<Vec<Entry>, SandboxDbError> {
+        let rows = self
+            .db
+            .rows(
+                "SELECT hash, code, type_url, sender, receiver, at, tx, receipts FROM ledger_transactions
+                 WHERE (sender = $1 OR receiver = $1) AND at >= $2 ORDER BY at DESC, hash",
+                &[address.into(), since.into()],
+            )
+            .await?;
+        rows.iter().map(read_entry).collect()
+    }
+
     /// All transactions that moved tokens, oldest first.
     pub(super) async fn settled(&self) -> Result<Vec<Entry>, SandboxDbError> {
         let rows = self

@@ -39,8 +39,9 @@ impl Baseline {
         }
         let options = SqliteConnectOptions::from_str(address).expect("an address").foreign_keys(true);
         let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
-        // Like the store's connections: another task checkpoints the log.
-        let connection = options.pragma("wal_autocheckpoint", "20000").connect().await.expect("opens");
+        // Like the store's connection that writes. Another task checkpoints the log.
+        let options = options.pragma("wal_autocheckpoint", "20000").pragma("cache_size", "-16384").pragma("temp_store", "MEMORY");
+        let connection = options.connect().await.expect("opens");
         Self::Sqlite(connection, Statements::default())
     }
 
@@ -110,6 +111,7 @@ fn sqlite_text(table: &Table) -> String {
 
 fn sqlite_arguments(table: &Table) -> SqliteArguments {
     let mut arguments = SqliteArguments::default();
+    arguments.reserve(table.rows * table.columns.len(), 0);
     for (_, column) in &table.columns {
         let Column::Shared(cell) = column else { continue };
         match cell {

@@ -14,6 +14,10 @@ mod setup;
 
 use report::Figure;
 
+/// The store's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     report::publish(&runtime.block_on(billing()));

@@ -1,6 +1,6 @@
 //! The rows that a batch of renewals writes, by table and column. Only this file names tables and columns.
 
-use crate::plans::CHARGE;
+use crate::plans::{CHARGE, derived};
 use std::collections::BTreeMap;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
@@ -75,7 +75,7 @@ fn zero() -> Column {
 /// The rows of a batch of renewals; `first` is the first invoice number.
 pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
     let rows = due.len();
-    let named = |prefix: &str| -> Vec<String> { (first..).take(rows).map(|number| format!("{prefix}b{number:020}")).collect() };
+    let named = |prefix: &str| -> Vec<String> { (first..).take(rows).map(|number| format!("{prefix}b{number:025}")).collect() };
     let of = |value: fn(&Due) -> &String| Texts(due.iter().map(|due| value(due).clone()).collect());
     let (ids, customers) = (|| of(|due| &due.id), || of(|due| &due.customer));
     let (currencies, methods) = (|| of(|due| &due.currency), || of(|due| &due.method));
@@ -87,7 +87,8 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
     let (live, at) = (|| Shared(Bool(false)), || Shared(Time(now)));
     let bill_to = r#"{"name":"Payer","email":"payer@souk.example","phone":"","address":null}"#;
     let pricing_formula = format!(r#"{{"formula":"per_unit","unit":"{CHARGE}","quantity":1}}"#);
-    let hashes = (first..).take(rows).map(|number| format!("HASH{number:020}")).collect();
+    // Transaction hashes are random, so each is written to another page of their index.
+    let hashes = (first..).take(rows).map(hash).collect();
     let twice = |ids: &[String]| ids.iter().flat_map(|id| [id.clone(), id.clone()]).collect::<Vec<_>>();
     let in_turn = |[one, other]: [&str; 2]| (0..rows).flat_map(|_| [one.to_owned(), other.to_owned()]).collect::<Vec<_>>();
     let messages = messages(&attempts, first, now);
@@ -204,8 +205,8 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
                 ("currency_id", currencies()),
                 ("amount", charges()),
                 ("status", text("open")),
-                ("payer", Texts(vec!["z1payer".to_owned(); rows])),
-                ("bytes", Blobs(vec![vec![7; 420]; rows])),
+                ("payer", Texts(vec!["z1payer0000000000000000000000000000".to_owned(); rows])),
+                ("bytes", Blobs(vec![vec![7; 375]; rows])),
                 ("hash", Texts(hashes)),
                 ("checks", Shared(Integer(0))),
                 ("check_at", at()),
@@ -241,6 +242,13 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
         charge_counts(due, now),
         messages,
     ]
+}
+
+/// A transaction hash: 64 hex digits.
+fn hash(number: i64) -> String {
+    let bytes = derived(&number.to_string());
+    let [high, low] = [0, 16].map(|start| bytes[start..].first_chunk().map_or(0, |half| u128::from_be_bytes(*half)));
+    format!("{high:032X}{low:032X}")
 }
 
 /// The charges of each customer in this hour.

@@ -9,7 +9,7 @@ use souk_adapters::system::SystemRandom;
 use souk_adapters::testing::{RunningClock, TestDatabase};
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
-use souk_domain::operation::TrustedClock;
+use souk_domain::operation::{TrustedClock, UnlimitedDisk};
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Amount, Clock, Timestamp};
 use souk_domain::storage::Store;
@@ -49,6 +49,7 @@ impl Setup {
             policy: BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
+            disk: Arc::new(UnlimitedDisk),
         };
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.methods().insert(&plans::method()).await.expect("writes");

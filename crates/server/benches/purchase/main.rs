@@ -11,6 +11,7 @@ mod report;
 #[path = "../../tests/process/souk.rs"]
 mod souk;
 mod start;
+#[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/store_client.rs"]
 mod store_client;
 mod submit;

@@ -1,14 +1,15 @@
 //! Secrets among the options: from files, and never in a message.
 
 use super::parse::{parse_database, parse_redis, parse_secret, parse_smtp, parse_token};
-use super::{Command, Common};
+use super::{BackupArgs, Command, Common, RestoreArgs, SecretSeed};
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, Error};
+use souk_adapters::backup::Passphrase;
 use std::path::{Path, PathBuf};
 use url::Url;
 
 /// Options whose values are secrets or contain one.
-const SECRET_OPTIONS: [&str; 5] = ["--database-url", "--redis-url", "--secret-key", "--smtp-url", "--metrics-token"];
+const SECRET_OPTIONS: [&str; 6] = ["--database-url", "--redis-url", "--secret-key", "--smtp-url", "--metrics-token", "--passphrase"];
 
 /// Files that contain a secret, as container platforms provide them. A file is an alternative to its variable.
 #[derive(Debug, Clone, Default, Args)]
@@ -38,6 +39,11 @@ impl Command {
         {
             args.metrics_token = Some(read(file, parse_token)?);
         }
+        if let Self::Backup(BackupArgs { protection, .. }) | Self::Restore(RestoreArgs { protection, .. }) = self
+            && let Some(file) = &protection.passphrase_file
+        {
+            protection.passphrase = Some(read(file, Passphrase::parse)?);
+        }
         self.common_mut().map_or(Ok(()), Common::read_secret_files)
     }
 }
@@ -59,6 +65,14 @@ impl Common {
         }
         Ok(())
     }
+}
+
+/// Reads a key from a file.
+///
+/// # Errors
+/// The file cannot be read or has another format; the message names the file and not its content.
+pub fn read_key_file(file: &Path) -> Result<SecretSeed, String> {
+    read(file, parse_secret)
 }
 
 fn read<T>(file: &Path, parse: fn(&str) -> Result<T, String>) -> Result<T, String> {
@@ -142,6 +156,9 @@ mod tests {
             let message = command.read_secret_files().expect_err(option);
             assert!(message.contains(expected) && message.contains("wrong") && !message.contains("hunter2"), "{message}");
         }
+        let mut command = Cli::try_parse_from(["souk", "backup", "--output", "x", "--passphrase-file", &wrong]).expect("parses").command;
+        let message = command.read_secret_files().expect_err("a passphrase");
+        assert!(message.contains("at least 12 characters") && !message.contains("hunter2"), "{message}");
         let both = ["souk", "work", "--secret-key-file", &key, "--secret-key", &"0a".repeat(32)];
         let message = Cli::try_parse_from(both).expect_err("both").to_string();
         assert!(message.contains("cannot be used with") && !message.contains("0a0a"), "{message}");

@@ -17,7 +17,7 @@ pub struct Count {
     pub examples: Vec<String>,
 }
 
-fn count(what: &'static str, of: usize, wrong: Vec<String>) -> Count {
+pub fn count(what: &'static str, of: usize, wrong: Vec<String>) -> Count {
     Count { what, of, wrong: wrong.len(), examples: wrong.into_iter().take(3).collect() }
 }
 
@@ -57,7 +57,7 @@ pub async fn audit(client: &StoreClient, database: &Database) -> Vec<Count> {
     counts.push(books.numbers().await);
     counts.push(books.invoices().await);
     counts.push(books.entitlements().await);
-    counts.push(books.outbox().await);
+    counts.push(all_delivered(database).await);
     counts
 }
 
@@ -70,6 +70,16 @@ pub async fn receipts(database: &Database, mails: &Path) -> Count {
     let ids: Vec<String> = paid.iter().map(|row| row.get("id").expect("an id")).collect();
     let missing = ids.iter().filter(|id| !written.iter().any(|name| name.contains(id.as_str()))).cloned().collect();
     count("receipts not written", ids.len(), missing)
+}
+
+/// Invariant 6: every committed message was delivered, and none was dropped.
+pub async fn all_delivered(database: &Database) -> Count {
+    let left = rows(database, "SELECT id, topic, attempts, last_error FROM outbox WHERE run_at = created_at OR attempts > 0").await;
+    let describe = |row: &Row| {
+        let (topic, error) = (text(row, "topic"), optional(row, "last_error").unwrap_or_default());
+        format!("{topic} after {} attempts: {error}", number(row, "attempts"))
+    };
+    count("outbox rows left", left.len(), left.iter().map(describe).collect())
 }
 
 /// Prints the table and returns the failed checks as text.
@@ -86,7 +96,7 @@ async fn all(database: &Database, sql: &'static str, bound: Amount) -> Vec<Row> 
     database.read().await.expect("reads").query(sql).bind(bound).all().await.expect("reads")
 }
 
-async fn rows(database: &Database, sql: &'static str) -> Vec<Row> {
+pub async fn rows(database: &Database, sql: &'static str) -> Vec<Row> {
     database.read().await.expect("reads").query(sql).all().await.expect("reads")
 }
 
@@ -337,16 +347,5 @@ impl<'a> Books<'a> {
             wrong.push("a right was granted twice".to_owned());
         }
         count("entitlements missing or too many", bought.len(), wrong)
-    }
-
-    /// Invariant 6: every committed message was delivered, and none was dropped.
-    async fn outbox(&self) -> Count {
-        let left =
-            rows(self.database, "SELECT id, topic, attempts, last_error FROM outbox WHERE run_at = created_at OR attempts > 0").await;
-        let describe = |row: &Row| {
-            let (topic, error) = (text(row, "topic"), optional(row, "last_error").unwrap_or_default());
-            format!("{topic} after {} attempts: {error}", number(row, "attempts"))
-        };
-        count("outbox rows left", left.len(), left.iter().map(describe).collect())
     }
 }

@@ -75,15 +75,15 @@ pub struct Buyer {
 }
 
 /// The data of an opened checkout page.
-struct CheckoutPage {
-    session: String,
+pub struct CheckoutPage {
+    pub session: String,
     wallet: Choice,
-    card: Choice,
+    pub card: Choice,
     publishable: String,
 }
 
 /// A payment method and its currency.
-struct Choice {
+pub struct Choice {
     id: String,
     currency: String,
 }
@@ -100,11 +100,16 @@ impl Buyer {
                 Err(error) => buyer.after(&error).await,
             }
         }
-        let address = buyer.wallet.did().to_string();
+        let address = buyer.address();
         while let Err(error) = buyer.client.post("sandbox/arcblock/faucet", None, json!({ "address": address })).await {
             buyer.after(&error).await;
         }
         buyer
+    }
+
+    /// The account at the ledger.
+    pub fn address(&self) -> String {
+        self.wallet.did().to_string()
     }
 
     pub fn random(&self) -> &dyn Random {
@@ -157,7 +162,7 @@ impl Buyer {
     }
 
     /// Opens the checkout page of a payment link.
-    async fn open(&self, link: &str) -> CallResult<CheckoutPage> {
+    pub async fn open(&self, link: &str) -> CallResult<CheckoutPage> {
         let path = format!("api/checkout-sessions/start/{link}?livemode=false");
         let body = self.client.post(&path, Some(&self.cookies), json!({})).await?;
         let method = |kind: &str| {
@@ -175,7 +180,7 @@ impl Buyer {
     }
 
     /// Submits the form. A retry after a lost response uses the same idempotency key, as the page does; a reload uses a new one.
-    async fn submit(&self, page: &CheckoutPage, method: &Choice) -> CallResult<Value> {
+    pub async fn submit(&self, page: &CheckoutPage, method: &Choice) -> CallResult<Value> {
         let form = json!({
             "payment_method": method.id, "payment_currency": method.currency,
             "customer_name": self.name, "customer_email": "buyer@souk.example", "customer_phone": "+14155552671",
@@ -227,7 +232,7 @@ impl Buyer {
     }
 
     /// Submits a card in the sandbox's form.
-    async fn pay_by_card(&self, page: &CheckoutPage, submitted: &Value, number: &str) -> CallResult<()> {
+    pub async fn pay_by_card(&self, page: &CheckoutPage, submitted: &Value, number: &str) -> CallResult<()> {
         let secret = text(&submitted["stripeContext"]["client_secret"]);
         let Some((intent, _)) = secret.split_once("_secret") else { return Ok(()) };
         let form = [
@@ -285,7 +290,7 @@ impl Buyer {
     }
 
     /// The session as the page sees it: `open`, `complete` or `expired`.
-    async fn session_status(&self, session: &str) -> CallResult<String> {
+    pub async fn session_status(&self, session: &str) -> CallResult<String> {
         let body = self.client.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), Some(&self.cookies)).await?;
         Ok(text(&body["checkoutSession"]["status"]))
     }

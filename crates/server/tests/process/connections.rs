@@ -24,8 +24,9 @@ const CLOSED: Duration = Duration::from_secs(20);
 /// Memory that the strangers' connections may add, in KiB.
 const MEMORY_MAX: u64 = 64 * 1024;
 
-fn resident(souk: &Souk) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", souk.pid())).expect("it runs");
+/// The memory of a process, in KiB.
+pub fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
@@ -35,7 +36,7 @@ fn open_files(souk: &Souk) -> usize {
 }
 
 /// Connects from `127.0.0.{n}` and sends the first half of a request.
-async fn half_open(address: SocketAddr, number: usize) -> Option<TcpStream> {
+pub async fn half_open(address: SocketAddr, number: usize) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().expect("a socket");
     let from = SocketAddr::from(([127, 0, 0, u8::try_from(2 + number % ADDRESSES).expect("an address")], 0));
     socket.bind(from).expect("a loopback address");
@@ -59,7 +60,7 @@ async fn half_open_connections_beyond_the_limit_stop_neither_requests_nor_worker
     client.move_to(vec![souk.address.clone()]);
     let link = links(&client).await.remove(0);
     let address = souk.address.socket_addrs(|| None).expect("an address")[0];
-    let (memory, files) = (resident(&souk), open_files(&souk));
+    let (memory, files) = (resident(souk.pid()), open_files(&souk));
 
     let mut strangers = Vec::new();
     for number in 0..HALF_OPEN {
@@ -80,7 +81,7 @@ async fn half_open_connections_beyond_the_limit_stop_neither_requests_nor_worker
         assert!(begun.elapsed() < PURCHASE, "the workers do not work");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let (memory_now, files_now) = (resident(&souk), open_files(&souk));
+    let (memory_now, files_now) = (resident(souk.pid()), open_files(&souk));
     println!(
         "{HALF_OPEN} half-open connections: {memory} to {memory_now} KiB, {files} to {files_now} open files, all answered in {:?}",
         begun.elapsed()

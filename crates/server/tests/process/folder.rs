@@ -1,7 +1,8 @@
 //! The start of a process: what it refuses, what it says, and what it leaves in the data folder.
 
 use crate::souk::Settings;
-use souk_adapters::persistence::Database;
+use souk_adapters::backup::inspect;
+use souk_adapters::persistence::{Database, known_schema, migrate_to};
 use souk_adapters::testing::TestDatabase;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -138,6 +139,26 @@ async fn a_newer_schema_is_refused() {
         let message = refused(&settings, words).await;
         assert!(message.contains("newer version of Souk") && message.contains("9999"), "{message}");
     }
+}
+
+#[tokio::test]
+async fn a_migration_of_an_existing_store_is_preceded_by_a_backup() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = Settings::sqlite(folder.path());
+    let earlier = known_schema() - 1;
+    let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
+    migrate_to(&database, earlier).await.expect("migrates");
+    database.close().await;
+    std::fs::write(folder.path().join("secret.key"), "5a".repeat(32)).expect("writes");
+    accepted(&settings, &["migrate"]).await;
+    let backups = || std::fs::read_dir(folder.path().join("backups")).expect("lists").flatten().collect::<Vec<_>>();
+    let [backup] = backups().try_into().expect("one backup");
+    assert_eq!(backup.metadata().expect("reads").permissions().mode() & 0o777, 0o600);
+    let inspected = inspect(&backup.path(), None).await.expect("a complete backup");
+    assert_eq!((inspected.manifest.schema, inspected.key), (earlier, "5a".repeat(32)));
+    // Nothing is left to migrate, so nothing is backed up.
+    accepted(&settings, &["migrate"]).await;
+    assert_eq!(backups().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

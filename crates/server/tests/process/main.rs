@@ -1,17 +1,22 @@
 //! Tests of the real binary: it is started, used, killed, and audited.
 
 mod audit;
+mod backup;
 mod buyer;
 mod commands;
 mod connections;
 mod crash;
+mod disk;
 mod drain;
 mod folder;
 mod history;
 mod metrics;
 mod plans;
+mod restored;
+mod rotate_key;
 mod sandbox_off;
 mod scale;
+mod soak;
 mod souk;
 mod store_client;
 mod storm;

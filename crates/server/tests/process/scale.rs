@@ -107,13 +107,13 @@ fn jobs(souk: &Souk) -> usize {
 }
 
 /// A port that was just free.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
 /// Deletes all data of Redis.
-async fn flush(redis: &str) {
+pub async fn flush(redis: &str) {
     let address = redis.trim_start_matches("redis://").trim_end_matches('/');
     let mut connection = TcpStream::connect(address).await.expect("connects to Redis");
     connection.write_all(b"FLUSHALL\r\n").await.expect("queries");

@@ -1,6 +1,6 @@
 //! Starts and stops `souk serve` processes for tests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -65,18 +65,22 @@ impl Settings {
 
     /// Starts the demo store in a process that may have this many open files.
     pub async fn start_with_open_files(&self, limit: u32) -> Souk {
-        let limit = limit.to_string();
+        self.start_through(&["sh", "-c", "ulimit -n \"$0\" && exec \"$@\"", &limit.to_string()]).await
+    }
+
+    /// Starts the demo store by a command that runs its further arguments.
+    pub async fn start_through(&self, command: &[&str]) -> Souk {
         let souk = self.command(&["serve", "--demo", "--sandbox-faults", "--listen", &self.listen]);
-        let mut limited = Command::new("sh");
-        limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit]).arg(souk.as_std().get_program()).args(souk.as_std().get_args());
+        let mut through = Command::new(command[0]);
+        through.args(&command[1..]).arg(souk.as_std().get_program()).args(souk.as_std().get_args());
         for (variable, value) in souk.as_std().get_envs() {
             match value {
-                Some(value) => limited.env(variable, value),
-                None => limited.env_remove(variable),
+                Some(value) => through.env(variable, value),
+                None => through.env_remove(variable),
             };
         }
-        limited.stdin(Stdio::null()).kill_on_drop(true);
-        self.spawn_command(limited).opened().await
+        through.stdin(Stdio::null()).kill_on_drop(true);
+        self.spawn_command(through).opened().await
     }
 
     /// Starts a store without demo data, with these options.
@@ -175,7 +179,7 @@ impl Souk {
     }
 }
 
-fn tail(log: &std::path::Path) -> String {
+fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(40)..].join("\n")

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use url::Url;
 
@@ -29,6 +29,13 @@ pub struct Answer {
     pub cookies: Vec<String>,
 }
 
+/// How long the store took to answer a call of its API.
+#[derive(Debug, Clone, Copy)]
+pub struct CallTime {
+    pub begun: Instant,
+    pub took: Duration,
+}
+
 /// Options of a request.
 #[derive(Default)]
 pub struct CallOptions<'a> {
@@ -46,13 +53,15 @@ pub struct StoreClient {
     turn: AtomicUsize,
     /// Responses with status 500, which must not occur.
     pub failures: Mutex<Vec<String>>,
+    /// The answered calls of its API.
+    pub times: Mutex<Vec<CallTime>>,
 }
 
 impl StoreClient {
     pub fn new() -> Self {
         let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).no_proxy().build();
         let (addresses, _) = watch::channel(Vec::new());
-        Self { http: http.expect("a client"), addresses, turn: AtomicUsize::new(0), failures: Mutex::default() }
+        Self { http: http.expect("a client"), addresses, turn: AtomicUsize::new(0), failures: Mutex::default(), times: Mutex::default() }
     }
 
     /// Sets the URLs of the store's processes, which are used in turn; empty while the store is down.
@@ -87,11 +96,15 @@ impl StoreClient {
             request = request.form(form);
         }
         let lost = |error: reqwest::Error| CallError::Lost(error.to_string());
+        let begun = Instant::now();
         let response = request.send().await.map_err(lost)?;
         let status = response.status();
         let pair = |value: &reqwest::header::HeaderValue| value.to_str().ok()?.split(';').next().map(ToOwned::to_owned);
         let cookies = response.headers().get_all("set-cookie").iter().filter_map(pair).collect();
         let text = response.text().await.map_err(lost)?;
+        if path.starts_with("api/") {
+            self.times.lock().expect("no panic").push(CallTime { begun, took: begun.elapsed() });
+        }
         let body: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         if status.is_success() {
             return Ok(Answer { body, cookies });

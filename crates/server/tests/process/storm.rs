@@ -95,7 +95,7 @@ fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) ->
 }
 
 /// Schedules pending checks earlier, because the test need not wait minutes for the retry of a timed-out request.
-async fn check_sooner(database: &Database) {
+pub async fn check_sooner(database: &Database) {
     let now = RunningClock.now();
     let mut connection = database.begin().await.expect("begins");
     let update =
@@ -114,6 +114,6 @@ async fn open(database: &Database) -> u64 {
     count(database, "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')").await
 }
 
-async fn count(database: &Database, sql: &'static str) -> u64 {
+pub async fn count(database: &Database, sql: &'static str) -> u64 {
     database.read().await.expect("reads").query(sql).one().await.expect("reads").get("n").expect("a number")
 }

@@ -19,7 +19,18 @@ use souk_domain::billing::{BillingMailer, ReceiptMailer};
 use souk_domain::context::Context;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
+use souk_domain::operation::RESTORE_PAUSE;
 use std::sync::Arc;
+
+/// Whether jobs of this topic send something or change what customers owe and may use. They wait while a restored store is held; the others
+/// only learn what has happened, and tell open pages.
+const fn acts(topic: Topic) -> bool {
+    match topic {
+        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::Charge => true,
+        Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded => true,
+        Topic::SettleAttempt | Topic::CheckCard | Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
+    }
+}
 
 /// The dependencies of all jobs.
 pub struct Jobs {
@@ -33,6 +44,9 @@ pub struct Jobs {
 #[async_trait]
 impl Handler for Jobs {
     async fn handle(&self, job: Job) -> Result<(), JobError> {
+        if self.ctx.networks.is_held() && acts(job.topic) {
+            return Err(JobError::Later(self.ctx.now().plus(RESTORE_PAUSE)));
+        }
         match job.topic {
             Topic::SettleAttempt => settle::run(self, &job).await,
             Topic::ReceiptMail => receipt::run(self, &job).await,

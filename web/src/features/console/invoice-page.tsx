@@ -16,6 +16,7 @@ import { dateTimeText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
 import { ClockBanner } from './clock-banner';
 import { CreditNoteButton } from './credit-note-button';
+import { DiskBanner } from './disk-banner';
 import { InvoiceDisputes } from './disputes';
 import { FailedRefund } from './failed-refund';
 import { RefundButton } from './refund-button';
@@ -32,6 +33,7 @@ export function AdminInvoicePage({ id }: { id: string }) {
   return (
     <div className={`${styles.page} ${styles.invoice}`}>
       <ClockBanner />
+      <DiskBanner />
       {subscription ? (
         <BackLink to="/console/subscriptions/$id" params={{ id: subscription }}>
           {t('subscription.title')}

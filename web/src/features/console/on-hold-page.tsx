@@ -11,6 +11,7 @@ import { needsChoice, onHoldText } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
 import { ConsoleList } from './console-list';
 import { CustomerLink } from './customer-link';
+import { FoundPayments } from './found-payments';
 import { onHoldQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { ResumeBillingDialog } from './resume-billing-dialog';
@@ -90,6 +91,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             },
           ]}
         />
+        <FoundPayments />
       </Flex>
       {open ? (
         <ResumeBillingDialog

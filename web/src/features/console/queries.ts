@@ -4,11 +4,14 @@ import type {
   Clock,
   CreditNote,
   Customer,
+  Disk,
   Dispute,
+  FoundPayment,
   Invoice,
   Page,
   PaymentMethod,
   PaymentMethodCheck,
+  Restore,
   Stake,
   Subscription,
   TestClock,
@@ -18,14 +21,36 @@ import { loadErrorMessages } from '@/i18n/translate';
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
 const MAX_PAGE_SIZE = 100;
-/** How often a page of the console asks whether the clock is trusted. */
-const CLOCK_POLL_MS = 60_000;
+/** How often a page of the console asks whether the clock is trusted and whether disk space is left. */
+const HEALTH_POLL_MS = 60_000;
+/** How often it asks about a restored store that is on hold: it may continue at any moment. */
+const RESTORE_POLL_MS = 5000;
 
 /** Whether the clock of the store is trusted. */
 export const storeClockQuery = queryOptions({
   queryKey: ['clock'],
   queryFn: () => api.get<Clock>('/api/clock'),
-  refetchInterval: CLOCK_POLL_MS,
+  refetchInterval: HEALTH_POLL_MS,
+});
+
+/** Whether the store has enough disk space. */
+export const diskQuery = queryOptions({
+  queryKey: ['disk'],
+  queryFn: () => api.get<Disk>('/api/disk'),
+  refetchInterval: HEALTH_POLL_MS,
+});
+
+/** Whether the store was restored from a backup and is on hold. */
+export const restoreQuery = queryOptions({
+  queryKey: ['restore'],
+  queryFn: () => api.get<Restore>('/api/restore'),
+  refetchInterval: ({ state }) => (state.data?.held ? RESTORE_POLL_MS : HEALTH_POLL_MS),
+});
+
+/** Payments that belong to nothing that a restored store knows. */
+export const foundPaymentsQuery = queryOptions({
+  queryKey: ['found-payments'],
+  queryFn: () => api.get<Page<FoundPayment>>('/api/restore/found-payments'),
 });
 
 export const clocksQuery = queryOptions({

@@ -3,6 +3,8 @@ import { useUser } from '@/app/queries';
 import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
 import { ClockBanner } from './clock-banner';
+import { DiskBanner } from './disk-banner';
+import { RestoreBanner } from './restore-banner';
 import { useTexts } from './texts';
 
 /** A page of the console; other users see that it is for administrators. */
@@ -13,7 +15,9 @@ export function RequireAdmin({ children }: { children: ReactNode }) {
     return <PageResult status="warning" title={t('console.forbidden')} text={t('error.403')} />;
   return (
     <>
+      <RestoreBanner />
       <ClockBanner />
+      <DiskBanner />
       {children}
     </>
   );

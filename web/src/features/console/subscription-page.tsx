@@ -14,6 +14,7 @@ import { useTexts } from '@/features/billing/texts';
 import { isAdmin } from '@/lib/roles';
 import { AdminActions } from './admin-actions';
 import { ClockBanner } from './clock-banner';
+import { DiskBanner } from './disk-banner';
 
 interface SubscriptionPageProps {
   id: string;
@@ -33,6 +34,7 @@ export function AdminSubscriptionPage({ id, ...rest }: SubscriptionPageProps) {
   return (
     <div className={styles.page}>
       <ClockBanner />
+      <DiskBanner />
       {data ? (
         <BackLink to="/console/customers/$id" params={{ id: data.customer_id }}>
           {data.customer.name || data.customer.email || t('invoice.customerPage')}

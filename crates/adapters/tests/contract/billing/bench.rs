@@ -19,7 +19,7 @@ use souk_domain::billing::{
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
-use souk_domain::operation::{ClockTrust, TrustedClock};
+use souk_domain::operation::{ClockTrust, TrustedClock, UnlimitedDisk};
 use souk_domain::payment::{
     self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
     PlannedPayment, Purpose, RailError, SandboxTime, Settlement, Trigger, WalletRail,
@@ -88,6 +88,7 @@ impl Billing {
             policy: BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
+            disk: Arc::new(UnlimitedDisk),
         };
         let start = networks.clock.now();
         let mut connection = db.begin().await.expect("begins");
@@ -399,6 +400,12 @@ impl Billing {
 
     /// Makes an overpayment, which increases the customer's balance.
     pub async fn overpay(&self, amount: u128) {
+        self.overpay_as("over", amount).await;
+    }
+
+    /// As [`Self::overpay`]; payments of one test need different names.
+    pub async fn overpay_as(&self, name: &str, amount: u128) {
+        let (paid, sent, hash) = (format!("pi_{name}"), format!("att_{name}"), format!("0x{name}"));
         let (method, currency) = (self.networks.method.clone(), self.networks.currency.clone());
         let amount = Amount::new(amount);
         let paid = Intent {
@@ -407,15 +414,15 @@ impl Billing {
             currency_id: currency.id.clone(),
             session_id: None,
             invoices: Vec::new(),
-            ..intent("pi_over")
+            ..intent(&paid)
         };
-        let attempt = wallet_attempt("att_over", "pi_over", "0x0e");
+        let attempt = wallet_attempt(&sent, paid.id.as_str(), &hash);
         let attempt = Attempt { method_id: method.id.clone(), currency_id: currency.id.clone(), session_id: None, amount, ..attempt };
         let mut unit = self.ctx.store.begin().await.expect("begins");
         unit.intents().upsert(&paid).await.expect("inserts");
         unit.attempts().insert(&attempt, &[]).await.expect("inserts");
         let payer = self.networks.wallet.did().to_string();
-        let settled = Outcome::Settled(Settlement { reference: "0x0e".to_owned(), payer, amount, card: None });
+        let settled = Outcome::Settled(Settlement { reference: hash, payer, amount, card: None });
         let context = AttemptContext { attempt, method, currency };
         payment::record(&self.ctx, unit.as_mut(), &context, &settled, Trigger::Reconciler).await.expect("is written");
         unit.commit().await.expect("commits");

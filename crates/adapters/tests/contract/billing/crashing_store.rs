@@ -12,7 +12,7 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, HourlyCounts, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -133,6 +133,8 @@ impl UnitOfWork for CrashingUnit {
         mail_addresses: MailAddresses;
         hourly_counts: HourlyCounts;
         stored_by_visitors: StoredByVisitors;
+        restores: Restores;
+        found_payments: FoundPayments;
         outbox: Outbox;
     }
 

@@ -37,6 +37,7 @@ mod stake_growth;
 mod stake_port;
 mod stake_returns;
 mod stakes;
+mod statements;
 mod subscriptions;
 mod suspense;
 mod thresholds;

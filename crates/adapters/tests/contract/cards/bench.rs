@@ -174,8 +174,14 @@ impl Bench {
 
     pub async fn charge(&self, attempt: &str, cents: u128, card: &SavedCard) -> CardIntent {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let request =
-            ChargeRequest { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
+        let request = ChargeRequest {
+            attempt,
+            amount: Amount::new(cents),
+            description: "in_1".to_owned(),
+            card: card.clone(),
+            period: None,
+            is_late: false,
+        };
         self.rail.charge(&self.method, &self.currency, &request).await.expect("the call is made")
     }
 

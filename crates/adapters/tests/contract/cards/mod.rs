@@ -4,6 +4,7 @@ pub mod bench;
 mod disputes;
 mod faults;
 mod late_refunds;
+mod movements;
 mod payments;
 mod processor;
 mod saved;

@@ -174,6 +174,7 @@ on_both! {
             amount: Amount::new(900),
             description: "in_1".to_owned(),
             card: card.clone(),
+            period: None,
             is_late: true,
         };
         assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &request("att_2")).await, Ok(first.clone()));

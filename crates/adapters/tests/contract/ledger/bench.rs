@@ -174,7 +174,8 @@ impl Bench {
     }
 
     pub fn signed_store_tx(&self, transaction: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
-        let request = StoreTransactionRequest { transaction, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
+        let request =
+            StoreTransactionRequest { transaction, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), period: None, nonce };
         self.rail.sign(&self.method, &self.currency, &request).expect("signs")
     }
 

@@ -93,7 +93,8 @@ on_both! {
         let payer = bench.wallet.did().clone();
         let stranger = AppKey::from_seed(&[9; 32]);
         let other = ArcblockRail::new(stranger, bench.clock.clone(), "http://127.0.0.1:1".parse().expect("address")).expect("a rail");
-        let request = StoreTransactionRequest { transaction: StoreTransaction::Pull { payer }, amount: Amount::new(UNIT), reference: "in_1".to_owned(), nonce: 2 };
+        let (transaction, amount) = (StoreTransaction::Pull { payer }, Amount::new(UNIT));
+        let request = StoreTransactionRequest { transaction, amount, reference: "in_1".to_owned(), period: None, nonce: 2 };
         let signed = other.sign(&bench.method, &bench.currency, &request).expect("signs");
         assert_eq!(bench.send_bytes(&signed.bytes).await.0, "INVALID_DELEGATION");
         assert_eq!(bench.balance().await, 1_000);

@@ -5,7 +5,7 @@ mod books;
 use crate::checkout_fixtures::{begin, card_attempt, held_stake, insert_checkout};
 use books::{amount, consistent_books};
 use souk_adapters::on_both;
-use souk_adapters::persistence::Database;
+use souk_adapters::persistence::{Database, skip_numbers};
 use souk_adapters::verify::{Check, verify};
 use souk_domain::billing::{Stake, StakeStatus};
 use souk_domain::payment::{Attempt, AttemptStatus, Purpose};
@@ -326,17 +326,17 @@ const CASES: &[Case] = &[
     case(
         "UPDATE invoices SET number = 4 WHERE id = 'in_3'",
         "UPDATE invoices SET number = 3 WHERE id = 'in_3'",
-        "numbers of invoices, credit notes and statements have neither gaps nor duplicates",
+        "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores",
     ),
     case(
         "UPDATE credit_notes SET number = 7 WHERE id = 'cn_2'",
         "UPDATE credit_notes SET number = 2 WHERE id = 'cn_2'",
-        "numbers of invoices, credit notes and statements have neither gaps nor duplicates",
+        "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores",
     ),
     case(
         "UPDATE number_series SET last_number = 9 WHERE document = 'statement'",
         "UPDATE number_series SET last_number = CASE WHEN livemode THEN 0 ELSE 1 END WHERE document = 'statement'",
-        "numbers of invoices, credit notes and statements have neither gaps nor duplicates",
+        "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores",
     ),
     case(
         "UPDATE invoices SET subscription_id = 'sub_9' WHERE id = 'in_1'",
@@ -357,6 +357,39 @@ const CASES: &[Case] = &[
 ];
 
 on_both! {
+    async fn only_the_numbers_that_a_restore_has_recorded_may_be_missing(db: &TestDatabase) {
+        consistent_books(db).await;
+        let at = souk_domain::shared::Timestamp::from_seconds;
+        let mut connection = db.begin().await.expect("begins");
+        skip_numbers(&mut connection, at(1_900_000_000), at(1_900_003_600)).await.expect("skips");
+        connection.commit().await.expect("commits");
+        assert_eq!(titles(db).await, [""; 0]);
+        let rule = "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores";
+        // The third invoice moves behind the gap, and the gap begins where it was.
+        change(db, "UPDATE invoices SET number = 1004 WHERE id = 'in_3'").await;
+        change(db, "UPDATE number_series SET last_number = 1004 WHERE document = 'invoice' AND NOT livemode").await;
+        assert_eq!(titles(db).await, [rule]);
+        change(db, "UPDATE number_gaps SET first_number = 3 WHERE document = 'invoice' AND NOT livemode").await;
+        assert_eq!(titles(db).await, [""; 0]);
+        // Two restores without a document between them.
+        let split = "INSERT INTO number_gaps (livemode, document, first_number, last_number, restored_at)
+                     SELECT livemode, document, 501, 1003, restored_at FROM number_gaps WHERE document = 'invoice' AND NOT livemode";
+        change(db, split).await;
+        assert_eq!(titles(db).await, [rule]);
+        change(db, "UPDATE number_gaps SET last_number = 500 WHERE first_number = 3 AND document = 'invoice'").await;
+        assert_eq!(titles(db).await, [""; 0]);
+        for (wrong, right) in [
+            ("UPDATE number_gaps SET first_number = 4 WHERE first_number = 3 AND document = 'invoice'", "UPDATE number_gaps SET first_number = 3 WHERE first_number = 4 AND document = 'invoice'"),
+            ("UPDATE number_gaps SET last_number = 499 WHERE last_number = 500 AND document = 'invoice'", "UPDATE number_gaps SET last_number = 500 WHERE last_number = 499 AND document = 'invoice'"),
+            ("UPDATE number_gaps SET last_number = 1004 WHERE first_number = 501 AND document = 'invoice'", "UPDATE number_gaps SET last_number = 1003 WHERE first_number = 501 AND document = 'invoice'"),
+        ] {
+            change(db, wrong).await;
+            assert_eq!(titles(db).await, [rule], "{wrong}");
+            change(db, right).await;
+        }
+        assert_eq!(titles(db).await, [""; 0]);
+    }
+
     async fn an_empty_database_and_a_consistent_one_pass(db: &TestDatabase) {
         assert_eq!(broken(db).await, []);
         consistent_books(db).await;

@@ -67,6 +67,7 @@ impl TestApp {
             policy: souk_domain::billing::BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
+            disk: Arc::new(souk_domain::operation::UnlimitedDisk),
         };
         let printer = PdfPrinter {
             seller: Party { name: "Souk".to_owned(), details: Vec::new() },

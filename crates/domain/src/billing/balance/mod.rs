@@ -3,7 +3,7 @@
 
 mod change;
 
-pub(crate) use change::{BalanceChange, apply_after_decline, change_balance};
+pub(crate) use change::{BalanceChange, apply_after_decline, change_balance, change_balances};
 
 use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
@@ -96,9 +96,13 @@ pub trait Balances: Send {
     /// Locks the balances of these customers until this unit of work ends, and returns them as [`Balances::of_all`] does. Lock order: after
     /// invoices, before the number series.
     async fn lock(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError>;
-    /// Writes a transaction and updates the balance by compare-and-set under the row's lock. Returns the transaction with its
-    /// `balance_after`. `None`: a decrease exceeds the balance, and nothing is written.
-    async fn record(&mut self, transaction: &BalanceTransaction) -> Result<Option<BalanceTransaction>, StorageError>;
+    /// Writes transactions in this order and updates their balances by compare-and-set under the rows' locks. Returns them with their
+    /// `balance_after`. `None`: a decrease exceeds its balance, and nothing is written.
+    async fn record_all(&mut self, transactions: &[BalanceTransaction]) -> Result<Option<Vec<BalanceTransaction>>, StorageError>;
+    /// As [`Balances::record_all`], for one transaction.
+    async fn record(&mut self, transaction: &BalanceTransaction) -> Result<Option<BalanceTransaction>, StorageError> {
+        Ok(self.record_all(std::slice::from_ref(transaction)).await?.and_then(|mut recorded| recorded.pop()))
+    }
     /// A customer's transactions, newest first, ordered by when they were written.
     async fn transactions(
         &mut self,

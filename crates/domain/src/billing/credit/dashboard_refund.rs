@@ -2,15 +2,16 @@
 //! lines cannot cover goes to suspense, and the owner is notified.
 
 use super::allocation::{Destination, spread};
-use super::issue::{ItemOrder, NoteOrder, issue_note};
+use super::issue::{ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::undo::PaidByIntent;
 use super::{CreditNoteReason, NoteError};
 use crate::billing::{DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, Notification, PostingError, notify};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
 use crate::payment::{Intent, Method, ProviderRefund, Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, EntryId, RefundId, StorageError, Timestamp};
+use crate::shared::{Amount, EntryId, InvoiceId, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// A dashboard refund that is not recorded yet.
 pub(super) struct DashboardRefund<'a> {
@@ -30,15 +31,19 @@ impl DashboardRefund<'_> {
         // Refunds and payouts of this store that are in flight have reserved the rest.
         let mut unallocated = self.intent.amount_received.minus(self.intent.amount_refunded).unwrap_or_default().min(self.provider.amount);
         let mut credited = Amount::ZERO;
+        let mut lines = self.lines(unit, paid).await?;
+        let mut notes = Vec::with_capacity(paid.invoices.len());
         for invoice in &paid.invoices {
-            let part = self.part_of(unit, paid, invoice).await?.min(unallocated);
+            let lines = lines.remove(&invoice.id).unwrap_or_default();
+            let part = part_of(paid, invoice, &lines)?.min(unallocated);
             if part.is_zero() {
                 continue;
             }
-            self.credit(ctx, unit, invoice, part).await?;
+            notes.push(self.note(invoice, lines, part)?);
             unallocated = unallocated.minus(part)?;
             credited = credited.plus(part)?;
         }
+        issue_notes(ctx, unit, notes).await?;
         let uncovered = self.provider.amount.minus(credited)?;
         if uncovered.is_zero() {
             return Ok(());
@@ -81,26 +86,25 @@ impl DashboardRefund<'_> {
         Ok(unit.refunds().insert(&refund).await?)
     }
 
-    /// How much of an invoice a credit note can return over the payment.
-    async fn part_of(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent, invoice: &Invoice) -> Result<Amount, PostingError> {
-        if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
-            return Ok(Amount::ZERO);
+    /// The lines of the payment's invoices.
+    async fn lines(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent) -> Result<HashMap<InvoiceId, Vec<InvoiceItem>>, StorageError> {
+        let ids: Vec<_> = paid.invoices.iter().map(|invoice| invoice.id.clone()).collect();
+        let found = if ids.is_empty() { Vec::new() } else { unit.invoices().items_of(&ids).await? };
+        let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+        for line in found {
+            lines.entry(line.invoice_id.clone()).or_default().push(line);
         }
-        let lines = unit.invoices().items(&invoice.id).await?;
-        let of_invoice = paid.payments.iter().filter(|payment| payment.invoice_id == invoice.id);
-        let room = Amount::sum(of_invoice.map(InvoicePayment::room))?;
-        Ok(Amount::sum(lines.iter().map(InvoiceItem::creditable))?.min(room))
+        Ok(lines)
     }
 
-    async fn credit(&self, ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, amount: Amount) -> Result<(), NoteError> {
-        let lines = unit.invoices().items(&invoice.id).await?;
+    fn note(&self, invoice: &Invoice, lines: Vec<InvoiceItem>, amount: Amount) -> Result<NewNote, NoteError> {
         let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
         let parts = spread(amount, &creditable)?;
         let items = lines.into_iter().zip(parts).filter(|(_, part)| !part.is_zero()).map(|(line, part)| ItemOrder::new(line, part));
         let reference = self.provider.provider_id.clone();
         let destination = Destination::Sent(self.intent.id.clone());
         let order = NoteOrder { reference, ..NoteOrder::new(reason_of(&self.provider.reason), items.collect(), destination) };
-        issue_note(ctx, unit, invoice, &order, self.at).await.map(drop)
+        Ok(NewNote { invoice: invoice.clone(), order, at: self.at })
     }
 
     async fn post_to_suspense(&self, ctx: &Context, unit: &mut dyn UnitOfWork, uncovered: Amount) -> Result<(), PostingError> {
@@ -116,6 +120,16 @@ impl DashboardRefund<'_> {
         notify(ctx, unit, &notification, ctx.now()).await?;
         Ok(())
     }
+}
+
+/// How much of an invoice a credit note can return over the payment.
+fn part_of(paid: &PaidByIntent, invoice: &Invoice, lines: &[InvoiceItem]) -> Result<Amount, PostingError> {
+    if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
+        return Ok(Amount::ZERO);
+    }
+    let of_invoice = paid.payments.iter().filter(|payment| payment.invoice_id == invoice.id);
+    let room = Amount::sum(of_invoice.map(InvoicePayment::room))?;
+    Ok(Amount::sum(lines.iter().map(InvoiceItem::creditable))?.min(room))
 }
 
 /// Records that a dashboard refund has failed: its part in suspense returns to the store's cash account. The caller records the failure of

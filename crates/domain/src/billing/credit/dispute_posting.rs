@@ -3,7 +3,7 @@
 
 use super::allocation::{Destination, spread};
 use super::dispute_change::DisputeChange;
-use super::issue::{ItemOrder, NoteOrder, issue_note};
+use super::issue::{ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::recovery::match_invoices;
@@ -15,7 +15,7 @@ use crate::shared::{
     Amount, CustomerId, DisputeId, EntryId, InvoiceId, MAX_PAGE_SIZE, Mode, Page, StorageError, SubscriptionId, Timestamp,
 };
 use crate::storage::UnitOfWork;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A dispute whose changes are being posted, and the locked invoices of its payment.
 pub(super) struct DisputePosting {
@@ -88,28 +88,40 @@ impl DisputePosting {
         let postings = vec![Posting::debit(Account::Receivable, held, currency), Posting::credit(Account::Disputes, held, currency)];
         self.post(ctx, unit, EntryType::DisputeLost, postings).await?;
         let invoices = self.paid.touched(&taken.parts);
-        for invoice in &invoices {
-            self.credit(ctx, unit, invoice).await?;
-        }
+        self.credit(ctx, unit, &invoices).await?;
         let lost = self.paid.invoices.iter().filter(|invoice| invoices.contains(&invoice.id));
         let subscriptions = lost.filter_map(|invoice| invoice.subscription_id.clone()).collect();
         Ok(match_invoices(ctx, unit, &subscriptions, self.at).await?)
     }
 
-    async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), NoteError> {
-        let Some(invoice) = self.paid.invoices.iter_mut().find(|invoice| invoice.id == *id) else { return Ok(()) };
-        let lines = unit.invoices().items(id).await?;
-        let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
-        let amount = Amount::sum(creditable.iter().copied())?.min(invoice.remaining());
-        if amount.is_zero() {
+    /// Credits what the lines of these invoices can still give, as far as it is not paid.
+    async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, ids: &[InvoiceId]) -> Result<(), NoteError> {
+        if ids.is_empty() {
             return Ok(());
         }
-        let parts = spread(amount, &creditable)?;
-        let items = lines.into_iter().zip(parts).filter(|(_, part)| !part.is_zero()).map(|(line, part)| ItemOrder::new(line, part));
-        let order = NoteOrder::new(CreditNoteReason::Dispute, items.collect(), Destination::UnpaidPart);
-        let issued = issue_note(ctx, unit, invoice, &order, self.at).await?;
-        *invoice = issued.invoice;
-        self.dispute.credit_note_ids.push(issued.note.id);
+        let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+        for line in unit.invoices().items_of(ids).await? {
+            lines.entry(line.invoice_id.clone()).or_default().push(line);
+        }
+        let mut notes = Vec::with_capacity(ids.len());
+        for invoice in self.paid.invoices.iter().filter(|invoice| ids.contains(&invoice.id)) {
+            let lines = lines.remove(&invoice.id).unwrap_or_default();
+            let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
+            let amount = Amount::sum(creditable.iter().copied())?.min(invoice.remaining());
+            if amount.is_zero() {
+                continue;
+            }
+            let parts = spread(amount, &creditable)?;
+            let items = lines.into_iter().zip(parts).filter(|(_, part)| !part.is_zero()).map(|(line, part)| ItemOrder::new(line, part));
+            let order = NoteOrder::new(CreditNoteReason::Dispute, items.collect(), Destination::UnpaidPart);
+            notes.push(NewNote { invoice: invoice.clone(), order, at: self.at });
+        }
+        for issued in issue_notes(ctx, unit, notes).await? {
+            self.dispute.credit_note_ids.push(issued.note.id);
+            if let Some(invoice) = self.paid.invoices.iter_mut().find(|invoice| invoice.id == issued.invoice.id) {
+                *invoice = issued.invoice;
+            }
+        }
         Ok(())
     }
 

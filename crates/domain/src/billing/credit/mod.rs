@@ -24,7 +24,7 @@ pub use create::{CreateNoteError, CreditNoteOrder, CreditNotePreview, CreditTo, 
 pub use dispute::{DisputeError, record_dispute};
 pub(super) use dispute_posting::is_contested;
 pub use issue::IssuedNote;
-pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
+pub(crate) use issue::{ItemOrder, NewNote, NoteOrder, credit_everything, issue_note, issue_notes};
 pub(crate) use order_refund::refund_fully;
 pub use order_refund::{RefundError, RefundOrder, Refundable, RefundedNote, refund_invoice, refund_payment, refundable};
 pub use payout::{PayoutError, PayoutOrder, pay_out_balance, payout_limit};
@@ -137,7 +137,12 @@ pub struct CreditNoteFilter {
 
 #[async_trait]
 pub trait CreditNotes: Send {
-    async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError>;
+    /// Inserts notes, and their items in order within each note.
+    async fn insert_all(&mut self, notes: &[CreditNote], items: &[CreditNoteItem]) -> Result<(), StorageError>;
+    /// As [`CreditNotes::insert_all`], for one note.
+    async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError> {
+        self.insert_all(std::slice::from_ref(note), items).await
+    }
     async fn find(&mut self, id: &CreditNoteId) -> Result<Option<CreditNote>, StorageError>;
     /// The items of these notes, in order within each note.
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError>;

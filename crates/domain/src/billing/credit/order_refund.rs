@@ -2,7 +2,7 @@
 
 use super::allocation::Destination;
 use super::create::{lock_invoice, spread_over};
-use super::issue::{NoteOrder, issue_note, returnable};
+use super::issue::{NewNote, NoteOrder, issue_note, issue_notes, returnable};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
 use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, PostingError, publish_charges, time_of};
@@ -12,6 +12,7 @@ use crate::shared::{
     Amount, AmountError, AttemptId, CreditNoteId, InputError, InvoiceId, Mode, PaymentIntentId, StorageError, Timestamp, check_text,
 };
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// Why an owner's refund is rejected.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +94,8 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let most = refundable_of(unit.as_mut(), &invoice).await?.most;
     let amount = checked_amount(order.amount, most)?;
     // A refund returns paid money only. A default credit note would reduce the unpaid part first.
-    let refunded = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let refunded = refund_all(ctx, unit.as_mut(), vec![InvoiceRefund { invoice, lines, amount }], &Destination::PaidPart, order).await?;
     unit.commit().await?;
     Ok(refunded)
 }
@@ -116,22 +118,46 @@ fn checked_amount(amount: Option<Amount>, most: Amount) -> Result<Amount, Refund
     }
 }
 
-async fn refund_one(
+/// A part of an order: the amount that is refunded of an invoice.
+struct InvoiceRefund {
+    invoice: Invoice,
+    lines: Vec<InvoiceItem>,
+    amount: Amount,
+}
+
+/// Issues the credit notes of an order, all of one customer, and publishes the refunds.
+async fn refund_all(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    invoice: &Invoice,
-    amount: Amount,
-    destination: Destination,
+    parts: Vec<InvoiceRefund>,
+    destination: &Destination,
     order: &RefundOrder,
 ) -> Result<RefundedNote, RefundError> {
     let memo = check_text("description", &order.description, COMMENT_MAX)?;
-    let lines = unit.invoices().items(&invoice.id).await?;
-    let items = spread_over(lines, Some(amount))?;
-    let note = NoteOrder { memo, ..NoteOrder::new(order.reason, items, destination) };
-    let now = time_of(ctx, unit, invoice.clock_id.as_ref()).await?;
-    let issued = issue_note(ctx, unit, invoice, &note, now).await?;
-    publish_charges(ctx, unit, &issued.attempts).await?;
-    Ok(RefundedNote { notes: vec![issued.note.id], refunds: issued.refunds, to_balance: issued.note.to_balance })
+    let mut times = HashMap::new();
+    let mut notes = Vec::with_capacity(parts.len());
+    for InvoiceRefund { invoice, lines, amount } in parts {
+        let note = NoteOrder::new(order.reason, spread_over(lines, Some(amount))?, destination.clone());
+        let at = match times.get(&invoice.clock_id) {
+            Some(at) => *at,
+            None => {
+                let at = time_of(ctx, unit, invoice.clock_id.as_ref()).await?;
+                times.insert(invoice.clock_id.clone(), at);
+                at
+            }
+        };
+        notes.push(NewNote { invoice, order: NoteOrder { memo: memo.clone(), ..note }, at });
+    }
+    let mut refunded = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
+    let mut attempts = Vec::new();
+    for issued in issue_notes(ctx, unit, notes).await? {
+        refunded.to_balance = refunded.to_balance.plus(issued.note.to_balance)?;
+        refunded.notes.push(issued.note.id);
+        refunded.refunds.extend(issued.refunds);
+        attempts.extend(issued.attempts);
+    }
+    publish_charges(ctx, unit, &attempts).await?;
+    Ok(refunded)
 }
 
 /// Refunds a network payment by credit notes over its invoices: over the one named in the order, else over each in turn, oldest first.
@@ -163,31 +189,29 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     let mut subscriptions: Vec<_> = found.into_iter().filter_map(|invoice| invoice.subscription_id).collect();
     subscriptions.sort();
     subscriptions.dedup();
-    for subscription in &subscriptions {
-        unit.subscriptions().lock(subscription).await?;
-    }
+    unit.subscriptions().lock_all(&subscriptions).await?;
     let invoices = unit.invoices().lock_all(&ids).await?;
     let payments = unit.invoice_payments().of_intent(id).await?;
     let intent_room = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+    for line in unit.invoices().items_of(&ids).await? {
+        lines.entry(line.invoice_id.clone()).or_default().push(line);
+    }
     let mut parts = Vec::with_capacity(invoices.len());
-    for invoice in &invoices {
-        let creditable = Amount::sum(unit.invoices().items(&invoice.id).await?.iter().map(InvoiceItem::creditable))?;
+    for invoice in invoices {
+        let lines = lines.remove(&invoice.id).unwrap_or_default();
+        let creditable = Amount::sum(lines.iter().map(InvoiceItem::creditable))?;
         let room = payments.iter().find(|payment| payment.invoice_id == invoice.id).map_or(Amount::ZERO, |payment| payment.room());
-        parts.push(creditable.min(room));
+        parts.push(InvoiceRefund { invoice, lines, amount: creditable.min(room) });
     }
-    let most = Amount::sum(parts.iter().copied())?.min(intent_room);
+    let most = Amount::sum(parts.iter().map(|part| part.amount))?.min(intent_room);
     let mut amount = checked_amount(order.amount, most)?;
-    let mut refunded = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
-    for (invoice, part) in invoices.iter().zip(parts) {
-        let part = part.min(amount);
-        if part.is_zero() {
-            continue;
-        }
-        amount = amount.minus(part)?;
-        let one = refund_one(ctx, unit.as_mut(), invoice, part, Destination::Payment(id.clone()), order).await?;
-        refunded.notes.extend(one.notes);
-        refunded.refunds.extend(one.refunds);
+    for part in &mut parts {
+        part.amount = part.amount.min(amount);
+        amount = amount.minus(part.amount)?;
     }
+    parts.retain(|part| !part.amount.is_zero());
+    let refunded = refund_all(ctx, unit.as_mut(), parts, &Destination::Payment(id.clone()), order).await?;
     unit.commit().await?;
     Ok(refunded)
 }

@@ -1,13 +1,13 @@
 //! Pays out a customer's balance: as refunds of card payments that have room, or to the wallet that paid last.
 
-use super::refund::send;
-use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balance};
+use super::refund::send_all;
+use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balances};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::{convert_send_error, convert_through};
-use crate::billing::{COMMENT_MAX, PostingError, SendRefundError, publish_charges};
+use crate::billing::{COMMENT_MAX, InvoicePayment, PostingError, SendRefundError, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Intent, Method, Refund, RefundFilter, RefundStatus, RefundType};
+use crate::payment::{Intent, Method, Refund, RefundFilter, RefundPart, RefundStatus, RefundType};
 use crate::shared::{
     Amount, CurrencyId, CustomerId, EntryId, InputError, MAX_PAGE_SIZE, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp,
     check_text,
@@ -89,40 +89,37 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
         _ => {}
     }
     let routes = routes(unit.as_mut(), &method, &customer.id, &currency.id, amount).await?;
-    let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
-    for Route { intent: intent_id, amount: part } in routes {
-        if let Some(intent) = &intent_id
-            && !unit.intents().reserve_refund(intent, part, now).await?
-        {
-            return Err(PostingError::Contended.into());
-        }
-        let refund = Refund {
-            id: RefundId::new(ctx.now(), ctx.random.as_ref()),
-            mode,
-            kind: RefundType::BalancePayout,
-            status: RefundStatus::Pending,
-            amount: part,
-            currency_id: currency.id.clone(),
-            method_id: method.id.clone(),
-            customer_id: customer.id.clone(),
-            intent_id,
-            payment_id: None,
-            credit_note_id: None,
-            invoice_id: None,
-            subscription_id: None,
-            reason: RefundType::BalancePayout.name().to_owned(),
-            description: memo.clone(),
-            reference: String::new(),
-            failure: None,
-            failure_count: 0,
-            created_at: now,
-            updated_at: now,
-        };
-        debit(ctx, unit.as_mut(), &refund, now).await?;
-        unit.refunds().insert(&refund).await?;
-        attempts.push(send(ctx, unit.as_mut(), &refund).await?);
-        refunds.push(refund);
+    let parts = routes.iter().filter_map(|route| Some(RefundPart { intent: route.intent.as_ref()?, amount: route.amount }));
+    let parts: Vec<_> = parts.collect();
+    if !unit.intents().reserve_refunds(&parts, now).await? {
+        return Err(PostingError::Contended.into());
     }
+    let refund = |route: Route| Refund {
+        id: RefundId::new(ctx.now(), ctx.random.as_ref()),
+        mode,
+        kind: RefundType::BalancePayout,
+        status: RefundStatus::Pending,
+        amount: route.amount,
+        currency_id: currency.id.clone(),
+        method_id: method.id.clone(),
+        customer_id: customer.id.clone(),
+        intent_id: route.intent,
+        payment_id: None,
+        credit_note_id: None,
+        invoice_id: None,
+        subscription_id: None,
+        reason: RefundType::BalancePayout.name().to_owned(),
+        description: memo.clone(),
+        reference: String::new(),
+        failure: None,
+        failure_count: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    let refunds: Vec<_> = routes.into_iter().map(refund).collect();
+    debit(ctx, unit.as_mut(), &refunds, now).await?;
+    unit.refunds().insert_all(&refunds).await?;
+    let attempts = send_all(ctx, unit.as_mut(), &refunds.iter().collect::<Vec<_>>()).await?;
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     Ok(refunds)
@@ -152,8 +149,10 @@ async fn routes(
     let mut intents = unit.intents().with_room(customer, currency, MAX_PAYMENTS).await?;
     let declined = declined_payouts(unit, method.mode, customer).await?;
     intents.sort_by_key(|intent| declined.get(&intent.id).copied().unwrap_or_default());
+    let ids: Vec<_> = intents.iter().map(|intent| intent.id.clone()).collect();
+    let payments = if ids.is_empty() { Vec::new() } else { unit.invoice_payments().of_intents(&ids).await? };
     for intent in intents {
-        let part = unallocated.min(room_of(unit, &intent).await?);
+        let part = unallocated.min(room_of(&payments, &intent)?);
         if part.is_zero() {
             continue;
         }
@@ -179,30 +178,34 @@ async fn declined_payouts(
 }
 
 /// What a card payment can still refund: disputed and reversed amounts have left the store already.
-async fn room_of(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Amount, PostingError> {
+fn room_of(payments: &[InvoicePayment], intent: &Intent) -> Result<Amount, PostingError> {
     let mut room = intent.amount_received.minus(intent.amount_refunded)?;
-    for payment in unit.invoice_payments().of_intent(&intent.id).await? {
+    for payment in payments.iter().filter(|payment| payment.source.intent() == Some(&intent.id)) {
         room = room.minus(payment.disputed.plus(payment.reversed)?).unwrap_or_default();
     }
     Ok(room)
 }
 
-async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), PostingError> {
-    let change = BalanceChange {
-        mode: refund.mode,
-        customer_id: &refund.customer_id,
-        currency_id: &refund.currency_id,
+/// Takes the payouts from the balance.
+async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, payouts: &[Refund], now: Timestamp) -> Result<(), PostingError> {
+    let changes = payouts.iter().map(|payout| BalanceChange {
+        mode: payout.mode,
+        customer_id: &payout.customer_id,
+        currency_id: &payout.currency_id,
         kind: BalanceTransactionType::Payout,
-        amount: refund.amount,
-        source: refund.id.as_str(),
+        amount: payout.amount,
+        source: payout.id.as_str(),
         at: now,
+    });
+    change_balances(ctx, unit, &changes.collect::<Vec<_>>()).await?;
+    let entry = |payout: &Refund| {
+        let postings = vec![
+            Posting::debit(Account::CustomerBalance, payout.amount, &payout.currency_id),
+            Posting::credit(Account::RefundsPayable, payout.amount, &payout.currency_id),
+        ];
+        let id = EntryId::new(ctx.now(), ctx.random.as_ref());
+        Entry::new(id, payout.mode, EntryType::BalancePayout, payout.id.as_str(), now, postings)
     };
-    change_balance(ctx, unit, &change).await?;
-    let postings = vec![
-        Posting::debit(Account::CustomerBalance, refund.amount, &refund.currency_id),
-        Posting::credit(Account::RefundsPayable, refund.amount, &refund.currency_id),
-    ];
-    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    unit.journal().post(&Entry::new(id, refund.mode, EntryType::BalancePayout, refund.id.as_str(), now, postings)?).await?;
-    Ok(())
+    let entries = payouts.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+    Ok(unit.journal().post_all(&entries).await?)
 }

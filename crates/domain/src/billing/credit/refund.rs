@@ -5,15 +5,17 @@ use crate::access::Did;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::convert_through;
-use crate::billing::{InvoicePayment, Notification, PaymentSource, PostingError, nonce, notify, publish_charges};
+use crate::billing::notifications::notify_all;
+use crate::billing::{InvoicePayment, Notification, PostingError, nonce, notify, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodAmount, MethodKind, Purpose, Refund, RefundStatus, RefundType,
-    StoreTransaction, StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodAmount, MethodKind, NewAttempt, Purpose, Refund, RefundPart,
+    RefundStatus, RefundType, StoreTransaction, StoreTransactionRequest,
 };
-use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, CurrencyId, EntryId, MethodId, Mode, PaymentIntentId, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// A part of a credit note that is refunded over a network.
 #[derive(Clone, Copy)]
@@ -24,7 +26,6 @@ pub(super) struct NewRefund<'a> {
     pub amount: Amount,
     /// The provider's id of the refund, if the provider has sent it already.
     pub reference: Option<&'a str>,
-    pub now: Timestamp,
 }
 
 /// A refund that was written.
@@ -34,29 +35,47 @@ pub(super) struct WrittenRefund {
     pub attempt: Option<AttemptId>,
 }
 
-/// Writes a refund and the attempt that sends it. Reserves its amount on the payment intent; the caller reserves it on the invoice payment.
-/// A refund with a `reference` has succeeded already and needs no attempt.
+/// Writes refunds and the attempts that send them. Reserves their amounts on the payment intents; the caller reserves them on the invoice
+/// payments. A refund with a `reference` has succeeded already and needs no attempt.
 ///
 /// # Errors
-/// [`NoteError::OverRefund`] when the payment intent has less left to refund.
-pub(super) async fn write_refund(ctx: &Context, unit: &mut dyn UnitOfWork, new: &NewRefund<'_>) -> Result<WrittenRefund, NoteError> {
-    let NewRefund { note, payment, intent, amount, reference, now } = *new;
-    let wall = ctx.now();
-    if let Some(intent) = intent
-        && !unit.intents().reserve_refund(&intent.id, amount, wall).await?
-    {
+/// [`NoteError::OverRefund`] when a payment intent has less left to refund.
+pub(super) async fn write_refunds(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    new: &[NewRefund<'_>],
+) -> Result<Vec<WrittenRefund>, NoteError> {
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parts = new.iter().filter_map(|new| Some(RefundPart { intent: &new.intent?.id, amount: new.amount }));
+    let parts: Vec<_> = parts.collect();
+    if !unit.intents().reserve_refunds(&parts, ctx.now()).await? {
         return Err(NoteError::OverRefund);
     }
-    let stake = stake_attempt(unit, payment).await?;
-    let method_id = intent.map(|intent| intent.method_id.clone()).or(stake.map(|attempt| attempt.method_id));
-    let refund = Refund {
-        id: RefundId::new(wall, ctx.random.as_ref()),
+    let stakes = stake_attempts(unit, new.iter().map(|new| new.payment)).await?;
+    let refunds = new.iter().map(|new| refund_of(ctx, new, &stakes)).collect::<Result<Vec<_>, _>>()?;
+    unit.refunds().insert_all(&refunds).await?;
+    let (sent, pending): (Vec<_>, Vec<_>) = refunds.iter().partition(|refund| refund.status == RefundStatus::Succeeded);
+    post_all_sent(ctx, unit, &sent).await?;
+    let attempts = send_all(ctx, unit, &pending).await?;
+    let mut attempts: HashMap<_, _> = pending.iter().map(|refund| refund.id.clone()).zip(attempts).collect();
+    let written = |refund: Refund| WrittenRefund { attempt: attempts.remove(&refund.id), refund };
+    Ok(refunds.into_iter().map(written).collect())
+}
+
+fn refund_of(ctx: &Context, new: &NewRefund<'_>, stakes: &HashMap<AttemptId, Attempt>) -> Result<Refund, PostingError> {
+    let NewRefund { note, payment, intent, amount, reference } = *new;
+    let stake = payment.source.stake().and_then(|attempt| stakes.get(attempt));
+    let method_id = intent.map(|intent| &intent.method_id).or(stake.map(|attempt| &attempt.method_id)).ok_or(PostingError::Orphan)?;
+    Ok(Refund {
+        id: RefundId::new(ctx.now(), ctx.random.as_ref()),
         mode: note.mode,
         kind: RefundType::Refund,
         status: if reference.is_some() { RefundStatus::Succeeded } else { RefundStatus::Pending },
         amount,
         currency_id: note.currency_id.clone(),
-        method_id: method_id.ok_or(PostingError::Orphan)?,
+        method_id: method_id.clone(),
         customer_id: note.customer_id.clone(),
         intent_id: intent.map(|intent| intent.id.clone()),
         payment_id: Some(payment.id.clone()),
@@ -68,65 +87,121 @@ pub(super) async fn write_refund(ctx: &Context, unit: &mut dyn UnitOfWork, new: 
         reference: reference.unwrap_or_default().to_owned(),
         failure: None,
         failure_count: 0,
-        created_at: now,
-        updated_at: now,
-    };
-    unit.refunds().insert(&refund).await?;
-    if reference.is_some() {
-        post_sent(ctx, unit, &refund, refund.id.as_str(), now).await?;
-        notify(ctx, unit, &Notification::Refunded(refund.id.clone()), wall).await?;
-        return Ok(WrittenRefund { refund, attempt: None });
-    }
-    let attempt = Some(send(ctx, unit, &refund).await?);
-    Ok(WrittenRefund { refund, attempt })
+        created_at: note.created_at,
+        updated_at: note.created_at,
+    })
 }
 
-/// The attempt that forfeited the stake from which an invoice payment was made.
-async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> Result<Option<Attempt>, StorageError> {
-    match &payment.source {
-        PaymentSource::Stake(attempt) => unit.attempts().find(attempt).await,
-        PaymentSource::Network { .. } | PaymentSource::Balance(_) => Ok(None),
+/// Records that the provider has sent refunds which it made by itself.
+async fn post_all_sent(ctx: &Context, unit: &mut dyn UnitOfWork, sent: &[&Refund]) -> Result<(), PostingError> {
+    if sent.is_empty() {
+        return Ok(());
     }
+    let entries = sent.iter().map(|refund| sent_entry(ctx, refund, refund.id.as_str(), refund.created_at));
+    unit.journal().post_all(&entries.collect::<Result<Vec<_>, _>>()?).await?;
+    let refunded: Vec<_> = sent.iter().map(|refund| Notification::Refunded(refund.id.clone())).collect();
+    Ok(notify_all(ctx, unit, &refunded).await?)
 }
 
-/// Inserts the attempt that sends a pending refund; the caller publishes it. The money goes to the card or account that paid; for a stake,
-/// to the account that staked.
+/// The attempts that forfeited the stakes from which invoice payments were made.
+async fn stake_attempts<'a>(
+    unit: &mut dyn UnitOfWork,
+    payments: impl Iterator<Item = &'a InvoicePayment> + Send,
+) -> Result<HashMap<AttemptId, Attempt>, StorageError> {
+    let ids: Vec<_> = payments.filter_map(|payment| payment.source.stake().cloned()).collect();
+    let found = if ids.is_empty() { Vec::new() } else { unit.attempts().find_all(&ids).await? };
+    Ok(found.into_iter().map(|attempt| (attempt.id.clone(), attempt)).collect())
+}
+
+/// As [`send_all`], for one refund.
 pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, SendRefundError> {
-    let method = unit.methods().find(&refund.method_id).await?.ok_or(PostingError::Orphan)?;
-    let currency = unit.methods().find_currency(&refund.currency_id).await?.ok_or(PostingError::Orphan)?;
-    let kind = match &refund.intent_id {
-        Some(intent) => {
-            let intent = unit.intents().find(intent).await?.ok_or(PostingError::Orphan)?;
-            match method.kind {
-                MethodKind::Stripe => AttemptKind::CardRefund { payment: intent.reference },
-                _ => transfer(ctx, &method, &currency, refund, Did::from_verified(intent.payer))?,
+    let sent = send_all(ctx, unit, &[refund]).await?.pop();
+    sent.ok_or(SendRefundError::Posting(PostingError::Orphan))
+}
+
+/// Inserts the attempts that send pending refunds, in their order; the caller publishes them. The money goes to the card or account that
+/// paid; for a stake, to the account that staked.
+pub(super) async fn send_all(ctx: &Context, unit: &mut dyn UnitOfWork, refunds: &[&Refund]) -> Result<Vec<AttemptId>, SendRefundError> {
+    if refunds.is_empty() {
+        return Ok(Vec::new());
+    }
+    let routes = Routes::read(unit, refunds).await?;
+    let wall = ctx.now();
+    let mut attempts = Vec::with_capacity(refunds.len());
+    for refund in refunds {
+        let (method, currency) = routes.method_of(refund)?;
+        let intent = refund.intent_id.as_ref().map(|intent| routes.intents.get(intent).ok_or(PostingError::Orphan)).transpose()?;
+        let kind = match intent {
+            Some(intent) if method.kind == MethodKind::Stripe => AttemptKind::CardRefund { payment: intent.reference.clone() },
+            Some(intent) => transfer(ctx, method, currency, refund, Did::from_verified(intent.payer.clone()))?,
+            None => {
+                let to = routes.account_of(unit, refund).await?.ok_or(SendRefundError::NoPayoutRoute)?;
+                transfer(ctx, method, currency, refund, to)?
+            }
+        };
+        let id = AttemptId::new(wall, ctx.random.as_ref());
+        let of = MethodAmount { method_id: method.id.clone(), currency_id: currency.id.clone(), amount: refund.amount };
+        let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, of, wall);
+        attempts.push(NewAttempt { attempt, planned: Vec::new() });
+    }
+    unit.attempts().insert_all(&attempts).await?;
+    Ok(attempts.into_iter().map(|new| new.attempt.id).collect())
+}
+
+/// What determines where refunds go. Read for all of them at once.
+struct Routes {
+    methods: HashMap<MethodId, Method>,
+    currencies: HashMap<CurrencyId, Currency>,
+    intents: HashMap<PaymentIntentId, Intent>,
+    /// The payments of invoices that are refunded without an intent.
+    payments: Vec<InvoicePayment>,
+    stakes: HashMap<AttemptId, Attempt>,
+}
+
+impl Routes {
+    async fn read(unit: &mut dyn UnitOfWork, refunds: &[&Refund]) -> Result<Self, StorageError> {
+        let (mut methods, mut currencies) = (HashMap::new(), HashMap::new());
+        // The refunds of one unit of work are of few methods.
+        for refund in refunds {
+            if !methods.contains_key(&refund.method_id)
+                && let Some(method) = unit.methods().find(&refund.method_id).await?
+            {
+                methods.insert(method.id.clone(), method);
+            }
+            if !currencies.contains_key(&refund.currency_id)
+                && let Some(currency) = unit.methods().find_currency(&refund.currency_id).await?
+            {
+                currencies.insert(currency.id.clone(), currency);
             }
         }
-        None => {
-            let to = account_of(unit, refund).await?.ok_or(SendRefundError::NoPayoutRoute)?;
-            transfer(ctx, &method, &currency, refund, to)?
-        }
-    };
-    let wall = ctx.now();
-    let id = AttemptId::new(wall, ctx.random.as_ref());
-    let of = MethodAmount { method_id: method.id, currency_id: currency.id, amount: refund.amount };
-    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, of, wall);
-    unit.attempts().insert(&attempt, &[]).await?;
-    Ok(attempt.id)
-}
-
-/// The destination of a refund without a payment intent: for a stake, the account that staked; for a payout, the account that paid last.
-async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, StorageError> {
-    if let Some(invoice) = &refund.invoice_id {
-        let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(invoice)).await?;
-        let Some(payment) = payments.into_iter().find(|payment| Some(&payment.id) == refund.payment_id.as_ref()) else { return Ok(None) };
-        return Ok(stake_attempt(unit, &payment).await?.and_then(|attempt| match attempt.kind {
-            AttemptKind::Wallet { payer, .. } => Some(payer),
-            _ => None,
-        }));
+        let ids: Vec<_> = refunds.iter().filter_map(|refund| refund.intent_id.clone()).collect();
+        let intents = if ids.is_empty() { Vec::new() } else { unit.intents().find_all(&ids).await? };
+        let intents = intents.into_iter().map(|intent| (intent.id.clone(), intent)).collect();
+        let without_intent = refunds.iter().filter(|refund| refund.intent_id.is_none());
+        let ids: Vec<_> = without_intent.filter_map(|refund| refund.invoice_id.clone()).collect();
+        let payments = if ids.is_empty() { Vec::new() } else { unit.invoice_payments().of_invoices(&ids).await? };
+        let stakes = stake_attempts(unit, payments.iter()).await?;
+        Ok(Self { methods, currencies, intents, payments, stakes })
     }
-    let last = unit.intents().last_paid(&refund.customer_id, &refund.currency_id).await?;
-    Ok(last.filter(|intent| !intent.payer.is_empty()).map(|intent| Did::from_verified(intent.payer)))
+
+    fn method_of(&self, refund: &Refund) -> Result<(&Method, &Currency), PostingError> {
+        let method = self.methods.get(&refund.method_id).ok_or(PostingError::Orphan)?;
+        Ok((method, self.currencies.get(&refund.currency_id).ok_or(PostingError::Orphan)?))
+    }
+
+    /// The destination of a refund without a payment intent: for a stake, the account that staked; for a payout, the account that paid last.
+    async fn account_of(&self, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, StorageError> {
+        if refund.invoice_id.is_some() {
+            let payment = self.payments.iter().find(|payment| Some(&payment.id) == refund.payment_id.as_ref());
+            let attempt = payment.and_then(|payment| self.stakes.get(payment.source.stake()?));
+            return Ok(attempt.and_then(|attempt| match &attempt.kind {
+                AttemptKind::Wallet { payer, .. } => Some(payer.clone()),
+                _ => None,
+            }));
+        }
+        let last = unit.intents().last_paid(&refund.customer_id, &refund.currency_id).await?;
+        Ok(last.filter(|intent| !intent.payer.is_empty()).map(|intent| Did::from_verified(intent.payer)))
+    }
 }
 
 fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund, to: Did) -> Result<AttemptKind, SendRefundError> {
@@ -135,6 +210,7 @@ fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund
         transaction: StoreTransaction::Payout { to: to.clone() },
         amount: refund.amount,
         reference: refund.id.to_string(),
+        period: None,
         nonce: nonce(ctx),
     };
     let signed = rail.sign(method, currency, &request)?;
@@ -162,9 +238,13 @@ pub(crate) async fn refund_settled(
 }
 
 async fn post_sent(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, subject: &str, now: Timestamp) -> Result<(), PostingError> {
+    Ok(unit.journal().post(&sent_entry(ctx, refund, subject, now)?).await?)
+}
+
+fn sent_entry(ctx: &Context, refund: &Refund, subject: &str, now: Timestamp) -> Result<Entry, PostingError> {
     let sent =
         RefundEntry { kind: EntryType::RefundSent, subject, debit: Account::RefundsPayable, credit: Account::cash(&refund.method_id) };
-    post(ctx, unit, refund, sent, now).await
+    entry_of(ctx, refund, sent, now)
 }
 
 /// A journal entry over the amount of a refund.
@@ -182,12 +262,15 @@ async fn post(
     entry: RefundEntry<'_>,
     now: Timestamp,
 ) -> Result<(), PostingError> {
+    Ok(unit.journal().post(&entry_of(ctx, refund, entry, now)?).await?)
+}
+
+fn entry_of(ctx: &Context, refund: &Refund, entry: RefundEntry<'_>, now: Timestamp) -> Result<Entry, PostingError> {
     let RefundEntry { kind, subject, debit, credit } = entry;
     let postings =
         vec![Posting::debit(debit, refund.amount, &refund.currency_id), Posting::credit(credit, refund.amount, &refund.currency_id)];
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    unit.journal().post(&Entry::new(id, refund.mode, kind, subject, now, postings)?).await?;
-    Ok(())
+    Ok(Entry::new(id, refund.mode, kind, subject, now, postings)?)
 }
 
 /// Records that the network declined a refund. The reservation stays until the owner retries the refund or moves it to the balance. A

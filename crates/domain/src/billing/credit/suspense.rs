@@ -150,9 +150,7 @@ impl Resolution<'_> {
     async fn to_invoices(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<ResolvedSuspense, SuspenseError> {
         let planned: Vec<_> = unit.attempts().planned_by(&self.attempt.id).await?.into_iter().map(|one| one.invoice_id).collect();
         let found = if planned.is_empty() { Vec::new() } else { unit.invoices().find_all(&planned).await? };
-        for subscription in &subscriptions_of(&found) {
-            unit.subscriptions().lock(subscription).await?;
-        }
+        unit.subscriptions().lock_all(&subscriptions_of(&found)).await?;
         let locked = if planned.is_empty() { Vec::new() } else { unit.invoices().lock_all(&planned).await? };
         self.claim(ctx, unit).await?;
         let (mut unallocated, mut paid, mut payments) = (self.amount, Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Distributes what a network takes back from a payment over its invoice payments, and lowers what their invoices count as paid.
 
-use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PostingError};
+use crate::billing::{ChangedInvoice, ChangedPayment, Invoice, InvoicePayment, PostingError};
 use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -23,9 +23,7 @@ pub(in crate::billing) async fn lock_paid_by(unit: &mut dyn UnitOfWork, intent: 
     }
     let found = unit.invoices().find_all(&ids).await?;
     let subscriptions: BTreeSet<_> = found.into_iter().filter_map(|invoice| invoice.subscription_id).collect();
-    for subscription in &subscriptions {
-        unit.subscriptions().lock(subscription).await?;
-    }
+    unit.subscriptions().lock_all(&subscriptions.into_iter().collect::<Vec<_>>()).await?;
     let invoices = unit.invoices().lock_all(&ids).await?;
     let payments = unit.invoice_payments().of_intent(intent).await?;
     Ok(PaidByIntent { invoices, payments })
@@ -74,14 +72,12 @@ impl PaidByIntent {
         parts: &[Amount],
         change: impl Fn(&InvoicePayment, Amount) -> Result<InvoicePayment, AmountError>,
     ) -> Result<(), PostingError> {
+        let mut changes = Vec::with_capacity(self.payments.len());
         for (payment, part) in self.payments.iter_mut().zip(parts).filter(|(_, part)| !part.is_zero()) {
             let after = change(payment, *part)?;
-            if !unit.invoice_payments().update(payment, &after).await? {
-                return Err(PostingError::Contended);
-            }
-            *payment = after;
+            changes.push(ChangedPayment { before: std::mem::replace(payment, after.clone()), after });
         }
-        Ok(())
+        if unit.invoice_payments().update_all(&changes).await? { Ok(()) } else { Err(PostingError::Contended) }
     }
 
     /// Lowers the paid amounts of invoices by the parts of their payments. Their due grows, and nothing is retried automatically.

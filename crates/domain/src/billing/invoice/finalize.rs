@@ -2,7 +2,7 @@
 
 use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource};
 use crate::billing::BillingError;
-use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
+use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balances};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::shared::{Amount, AmountError, EntryId, InvoicePaymentId, Mode, Timestamp};
@@ -77,33 +77,40 @@ async fn apply_balances(ctx: &Context, unit: &mut dyn UnitOfWork, all: &[Finaliz
     applied.sort_by(|a, b| (&a.invoice.customer_id, &a.invoice.currency_id).cmp(&(&b.invoice.customer_id, &b.invoice.currency_id)));
     let customers: Vec<_> = applied.iter().map(|one| one.invoice.customer_id.clone()).collect();
     unit.balances().lock(&customers).await?;
-    let mut payments = Vec::with_capacity(applied.len());
-    for one in applied {
-        payments.push(pay_from_balance(ctx, unit, &one.invoice, one.applied, one.invoice.created_at).await?);
-    }
-    Ok(payments)
+    let applied: Vec<_> =
+        applied.into_iter().map(|one| AppliedBalance { invoice: &one.invoice, amount: one.applied, at: one.invoice.created_at }).collect();
+    pay_from_balances(ctx, unit, &applied).await
 }
 
-/// Debits the balance by a part of an invoice. The caller inserts the returned payment.
-pub(super) async fn pay_from_balance(
+/// A part of an invoice that its customer's balance pays.
+pub(super) struct AppliedBalance<'a> {
+    pub invoice: &'a Invoice,
+    pub amount: Amount,
+    pub at: Timestamp,
+}
+
+/// Debits balances by parts of invoices. The caller inserts the returned payments.
+pub(super) async fn pay_from_balances(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    invoice: &Invoice,
-    amount: Amount,
-    at: Timestamp,
-) -> Result<InvoicePayment, BillingError> {
-    let change = BalanceChange {
-        mode: invoice.mode,
-        customer_id: &invoice.customer_id,
-        currency_id: &invoice.currency_id,
+    applied: &[AppliedBalance<'_>],
+) -> Result<Vec<InvoicePayment>, BillingError> {
+    let changes = applied.iter().map(|one| BalanceChange {
+        mode: one.invoice.mode,
+        customer_id: &one.invoice.customer_id,
+        currency_id: &one.invoice.currency_id,
         kind: BalanceTransactionType::AppliedToInvoice,
-        amount,
-        source: invoice.id.as_str(),
-        at,
+        amount: one.amount,
+        source: one.invoice.id.as_str(),
+        at: one.at,
+    });
+    let changes: Vec<_> = changes.collect();
+    let transactions = change_balances(ctx, unit, &changes).await?;
+    let payment = |(one, transaction): (&AppliedBalance<'_>, BalanceTransaction)| {
+        let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
+        InvoicePayment::new(id, one.invoice.id.clone(), PaymentSource::Balance(transaction.id), one.amount, one.at)
     };
-    let transaction = change_balance(ctx, unit, &change).await?;
-    let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
-    Ok(InvoicePayment::new(id, invoice.id.clone(), PaymentSource::Balance(transaction.id), amount, at))
+    Ok(applied.iter().zip(transactions).map(payment).collect())
 }
 
 /// Finalizes a draft of a checkout. `finalized` is its new content; its lines are written already.

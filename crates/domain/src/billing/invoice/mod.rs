@@ -19,7 +19,9 @@ use crate::shared::{
     Amount, AmountError, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId,
     SessionId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
+use crate::storage::UnitOfWork;
 use async_trait::async_trait;
+use std::collections::{BTreeSet, HashMap};
 
 /// Why an invoice was written (SPEC.md 3). One-time purchases are `manual`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -314,6 +316,19 @@ pub struct NewInvoice {
     pub items: Vec<InvoiceItem>,
 }
 
+/// When the collection of an invoice is tried again; `None`: not automatically.
+#[derive(Debug, Clone)]
+pub struct ScheduledRetry {
+    pub id: InvoiceId,
+    pub at: Option<Timestamp>,
+}
+
+/// Locks invoices, and returns them by id.
+pub(crate) async fn lock_by_id(unit: &mut dyn UnitOfWork, ids: &[InvoiceId]) -> Result<HashMap<InvoiceId, Invoice>, StorageError> {
+    let locked = if ids.is_empty() { Vec::new() } else { unit.invoices().lock_all(ids).await? };
+    Ok(locked.into_iter().map(|invoice| (invoice.id.clone(), invoice)).collect())
+}
+
 /// An invoice before and after a change.
 #[derive(Debug, Clone)]
 pub struct ChangedInvoice {
@@ -355,6 +370,8 @@ pub trait Invoices: Send {
     async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;
     async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
+    /// The invoice of a subscription whose period begins then; void ones do not count.
+    async fn of_period(&mut self, subscription: &SubscriptionId, start: Timestamp) -> Result<Option<Invoice>, StorageError>;
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
     /// The lines of several invoices, in order within each invoice.
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError>;
@@ -370,10 +387,16 @@ pub trait Invoices: Send {
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
     /// All uncollectible invoices of a subscription, oldest first.
     async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
-    /// Sets when an uncollectible invoice is retried automatically.
-    async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError>;
-    /// The open and uncollectible invoices of a subscription, oldest first.
-    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
+    /// The subscriptions among these that have an uncollectible invoice.
+    async fn with_overdue(&mut self, subscriptions: &[SubscriptionId]) -> Result<BTreeSet<SubscriptionId>, StorageError>;
+    /// Sets when uncollectible invoices are retried automatically.
+    async fn schedule_all(&mut self, retries: &[ScheduledRetry]) -> Result<(), StorageError>;
+    /// The open and uncollectible invoices of these subscriptions, oldest first.
+    async fn unpaid_of_all(&mut self, subscriptions: &[SubscriptionId]) -> Result<Vec<Invoice>, StorageError>;
+    /// As [`Invoices::unpaid_of_all`], for one subscription.
+    async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError> {
+        self.unpaid_of_all(std::slice::from_ref(subscription)).await
+    }
     /// The open and uncollectible invoices of a customer in a currency, oldest first, at most `limit`.
     async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError>;
     /// The latest period start of a subscription's invoices with this reason.

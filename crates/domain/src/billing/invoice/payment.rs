@@ -35,6 +35,15 @@ impl PaymentSource {
             Self::Balance(_) | Self::Stake(_) => None,
         }
     }
+
+    /// The attempt that forfeited a stake, if a stake brought the money.
+    #[must_use]
+    pub const fn stake(&self) -> Option<&AttemptId> {
+        match self {
+            Self::Stake(attempt) => Some(attempt),
+            Self::Network { .. } | Self::Balance(_) => None,
+        }
+    }
 }
 
 /// What one source paid towards one invoice. `refunded + disputed + reversed <= amount`; each is changed by a compare-and-set under the
@@ -119,11 +128,27 @@ pub trait InvoicePayments: Send {
     async fn insert_all(&mut self, payments: &[InvoicePayment]) -> Result<(), StorageError>;
     /// The payments of these invoices, oldest first.
     async fn of_invoices(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoicePayment>, StorageError>;
-    /// The invoice payments of a payment intent, oldest first.
-    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError>;
-    /// Writes `refunded`, `disputed` and `reversed` of a payment that still has those of `before`. The caller holds the invoice's lock.
-    /// False: they have changed.
-    async fn update(&mut self, before: &InvoicePayment, after: &InvoicePayment) -> Result<bool, StorageError>;
+    /// The invoice payments of these payment intents, oldest first.
+    async fn of_intents(&mut self, intents: &[PaymentIntentId]) -> Result<Vec<InvoicePayment>, StorageError>;
+    /// As [`InvoicePayments::of_intents`], for one intent.
+    async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError> {
+        self.of_intents(std::slice::from_ref(intent)).await
+    }
+    /// Writes `refunded`, `disputed` and `reversed` of distinct payments that still have those of `before`. The caller holds the locks of
+    /// their invoices. False: one of them has changed, and the caller must drop the unit of work.
+    async fn update_all(&mut self, changes: &[ChangedPayment]) -> Result<bool, StorageError>;
+    /// As [`InvoicePayments::update_all`], for one payment.
+    async fn update(&mut self, before: &InvoicePayment, after: &InvoicePayment) -> Result<bool, StorageError> {
+        self.update_all(&[ChangedPayment { before: before.clone(), after: after.clone() }]).await
+    }
+}
+
+/// An invoice payment before and after a change.
+#[derive(Debug, Clone)]
+pub struct ChangedPayment {
+    /// As it was read.
+    pub before: InvoicePayment,
+    pub after: InvoicePayment,
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Settlement: applies settled network payments, forfeited stakes and the customer's balance to invoices.
 
-use super::finalize::pay_from_balance;
-use super::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource};
+use super::finalize::{AppliedBalance, pay_from_balances};
+use super::{ChangedInvoice, ChangedPayment, Invoice, InvoicePayment, PaymentSource};
 use crate::billing::BillingError;
-use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
+use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance, change_balances};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Currency, PlannedPayment};
@@ -153,9 +153,7 @@ impl<'a> Settled<'a> {
         unit.journal().post_all(&self.entries).await?;
         // In the order of the locks of balances.
         self.overpayments.sort_by_key(|change| change.customer_id);
-        for change in &self.overpayments {
-            change_balance(ctx, unit, change).await?;
-        }
+        change_balances(ctx, unit, &self.overpayments).await?;
         Ok(self.invoices)
     }
 }
@@ -198,20 +196,22 @@ pub(crate) async fn apply_balance(
     let method = unit.methods().find(&currency.method_id).await?.ok_or(BillingError::Orphan)?;
     let balances = unit.balances().lock(std::slice::from_ref(&first.customer_id)).await?;
     let mut balance_left = crate::billing::balance::amount_in(&balances, &first.customer_id, &currency.id);
-    let (mut paid, mut payments) = (Vec::new(), Vec::new());
+    let (mut paid, mut amounts) = (Vec::new(), Vec::new());
     for before in invoices {
         let amount = method.kind.applied_balance(currency, payable(&before), balance_left);
         if amount.is_zero() {
             continue;
         }
         balance_left = balance_left.minus(amount)?;
-        payments.push(pay_from_balance(ctx, unit, &before, amount, now).await?);
+        amounts.push(amount);
         let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, now)?;
         paid.push(ChangedInvoice { before, after });
     }
     if paid.is_empty() {
         return Ok(paid);
     }
+    let applied: Vec<_> = paid.iter().zip(amounts).map(|(one, amount)| AppliedBalance { invoice: &one.before, amount, at: now }).collect();
+    let payments = pay_from_balances(ctx, unit, &applied).await?;
     if !unit.invoices().update_all(&paid).await? {
         return Err(BillingError::Contended);
     }
@@ -235,19 +235,20 @@ pub(crate) async fn unapply_balance(
     payments: &[InvoicePayment],
     now: Timestamp,
 ) -> Result<Invoice, BillingError> {
-    let mut amount_returned = Amount::ZERO;
+    let (mut amount_returned, mut changes) = (Amount::ZERO, Vec::new());
     for payment in payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Balance(_))) {
         let amount = payment.room();
         if amount.is_zero() {
             continue;
         }
-        if !unit.invoice_payments().update(payment, &payment.reverse(amount)?).await? {
-            return Err(BillingError::Contended);
-        }
+        changes.push(ChangedPayment { before: payment.clone(), after: payment.reverse(amount)? });
         amount_returned = amount_returned.plus(amount)?;
     }
     if amount_returned.is_zero() {
         return Ok(invoice.clone());
+    }
+    if !unit.invoice_payments().update_all(&changes).await? {
+        return Err(BillingError::Contended);
     }
     let after = invoice.with_amounts(invoice.amount_paid.minus(amount_returned)?, invoice.amount_credited, now)?;
     if !unit.invoices().update(invoice, &after).await? {

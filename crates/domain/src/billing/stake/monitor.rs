@@ -144,12 +144,8 @@ async fn is_named(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<bool, Bill
 
 /// The running subscriptions that a stake secures, locked in id order.
 async fn lock_subscriptions(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
-    let mut ids: Vec<_> = unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id).collect();
-    ids.sort();
-    let mut subscriptions = Vec::with_capacity(ids.len());
-    for id in &ids {
-        subscriptions.extend(unit.subscriptions().lock(id).await?);
-    }
+    let ids: Vec<_> = unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id).collect();
+    let mut subscriptions = unit.subscriptions().lock_all(&ids).await?;
     subscriptions.retain(|one| one.ended_at.is_none());
     Ok(subscriptions)
 }

@@ -57,10 +57,8 @@ impl OverdueInvoices {
 pub(in crate::billing) async fn overdue_of_stake(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<OverdueInvoices, BillingError> {
     let mut subscriptions = unit.subscriptions().of_stake(&stake.id).await?;
     subscriptions.retain(|one| one.ended_at.is_some());
-    let mut unpaid = Vec::new();
-    for subscription in &subscriptions {
-        unpaid.extend(unit.invoices().unpaid_of(&subscription.id).await?);
-    }
+    let ids: Vec<_> = subscriptions.into_iter().map(|subscription| subscription.id).collect();
+    let unpaid = if ids.is_empty() { Vec::new() } else { unit.invoices().unpaid_of_all(&ids).await? };
     overdue_among(unit, stake, unpaid).await
 }
 

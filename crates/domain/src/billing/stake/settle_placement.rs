@@ -26,10 +26,7 @@ async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
         }
         ids.extend(unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id));
     }
-    let mut sharing = Vec::with_capacity(ids.len());
-    for id in &ids {
-        sharing.extend(unit.subscriptions().lock(id).await?);
-    }
+    let mut sharing = unit.subscriptions().lock_all(&ids.into_iter().collect::<Vec<_>>()).await?;
     sharing.retain(|one| one.ended_at.is_none() && one.currency_id == stake.currency_id);
     Ok(sharing)
 }

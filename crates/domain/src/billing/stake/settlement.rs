@@ -142,9 +142,7 @@ async fn forfeited(
     let invoices = unit.invoices().find_all(&ids).await?;
     // Lock order: subscriptions, stake, invoices.
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    for subscription in &subscriptions {
-        unit.subscriptions().lock(subscription).await?;
-    }
+    unit.subscriptions().lock_all(&subscriptions.into_iter().collect::<Vec<_>>()).await?;
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     let after = before.moved(&attempt.id, now)?;

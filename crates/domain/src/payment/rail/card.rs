@@ -1,6 +1,6 @@
 //! The port to card processors.
 
-use super::{CardEvent, Decline, EventError, EventRange, Outcome, RailError};
+use super::{CardEvent, ChargedPeriod, Decline, EventError, EventRange, Movement, Outcome, RailError};
 use crate::payment::{Currency, Method, ProviderDispute, ProviderRefund};
 use crate::shared::{Amount, AttemptId, CustomerId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -116,6 +116,8 @@ pub struct ChargeRequest {
     pub amount: Amount,
     pub description: String,
     pub card: SavedCard,
+    /// Sent in the provider's metadata.
+    pub period: Option<ChargedPeriod>,
     /// Whether the attempt is older than [`IDEMPOTENCY_KEY_TTL`], so that the provider must be searched for an earlier result first.
     pub is_late: bool,
 }
@@ -200,4 +202,10 @@ pub trait CardRail: Send + Sync {
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;
+
+    /// What the network has moved to and from this store since a time, in these currencies, in any order. Contains what it may still be
+    /// moving. For a store that was restored from a backup.
+    async fn movements(&self, _method: &Method, _currencies: &[Currency], _since: Timestamp) -> Result<Vec<Movement>, RailError> {
+        Err(RailError::Rejected("the network does not list its payments".to_owned()))
+    }
 }

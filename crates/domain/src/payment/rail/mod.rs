@@ -2,10 +2,12 @@
 
 mod card;
 mod card_event;
+mod movement;
 mod wallet;
 
 pub use card::*;
 pub use card_event::*;
+pub use movement::{ChargedPeriod, Movement};
 pub use wallet::*;
 
 use super::{MethodKind, SandboxOff, Trigger};

@@ -1,9 +1,9 @@
 //! The port to networks whose payers sign in a wallet.
 
-use super::{Outcome, RailError};
+use super::{ChargedPeriod, Movement, Outcome, RailError};
 use crate::access::Did;
 use crate::payment::{Currency, GasState, Method};
-use crate::shared::Amount;
+use crate::shared::{Amount, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
@@ -79,6 +79,8 @@ pub struct StoreTransactionRequest {
     pub amount: Amount,
     /// What the money is for; carried in the transaction's data.
     pub reference: String,
+    /// Carried in the transaction's data as well.
+    pub period: Option<ChargedPeriod>,
     /// Makes two otherwise equal requests different transactions. Must differ from the nonce of the account's last transaction.
     pub nonce: u64,
 }
@@ -191,4 +193,10 @@ pub trait WalletRail: Send + Sync {
     /// Stakes the least amount that exempts this store from gas, and returns the state after it. Does nothing if it is exempt already. A
     /// repeated call must not stake twice, whatever became of the first one.
     async fn stake_for_gas(&self, method: &Method) -> Result<GasState, RailError>;
+
+    /// What the network has moved to and from this store since a time, in these currencies, in any order. Contains what it may still be
+    /// moving. For a store that was restored from a backup.
+    async fn movements(&self, _method: &Method, _currencies: &[Currency], _since: Timestamp) -> Result<Vec<Movement>, RailError> {
+        Err(RailError::Rejected("the network does not list its payments".to_owned()))
+    }
 }

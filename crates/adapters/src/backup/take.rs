@@ -1,0 +1,174 @@
+//! Takes a backup of a running store.
+
+use super::archive::ArchiveWriter;
+use super::manifest::{FORMAT, Manifest, TableContent, is_hash};
+use super::protection::Passphrase;
+use super::{BackupError, Part, rows};
+use crate::persistence::{Connection, Database, Table, dump, schema_version, tables};
+use futures_util::StreamExt;
+use souk_domain::shared::Timestamp;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tokio::sync::mpsc;
+
+/// A chunk of rows ends after this many bytes.
+const CHUNK: usize = 2 << 20;
+/// Parts that wait for the writing thread.
+const WAITING: usize = 2;
+
+/// A store to back up.
+pub struct Source<'s> {
+    pub database: &'s Database,
+    /// The database of the sandbox; `None`: there is none.
+    pub sandbox: Option<&'s Database>,
+    /// The folder of bundles and pictures.
+    pub files: PathBuf,
+    /// The key of the store, as hex digits.
+    pub key: String,
+    /// The store's DID.
+    pub store: String,
+    pub now: Timestamp,
+}
+
+/// What a backup contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub rows: u64,
+    pub files: usize,
+    /// The length of the archive, in bytes.
+    pub bytes: u64,
+}
+
+enum Entry {
+    Content { name: String, content: Vec<u8> },
+    File { hash: String, path: PathBuf },
+    End(Box<Manifest>),
+}
+
+/// Writes a backup to `destination`, which must not exist. It appears there complete or not at all. The database is read in one snapshot,
+/// so that it is consistent although the store goes on.
+pub async fn take(source: &Source<'_>, destination: &Path, passphrase: Option<Passphrase>) -> Result<Summary, BackupError> {
+    let (to_writer, mut entries) = mpsc::channel(WAITING);
+    let path = destination.to_owned();
+    let writer = tokio::task::spawn_blocking(move || {
+        let mut archive = ArchiveWriter::create(&path, passphrase.as_ref())?;
+        while let Some(entry) = entries.blocking_recv() {
+            match entry {
+                Entry::Content { name, content } => archive.add(&name, &content)?,
+                Entry::File { hash, path } => archive.add_file(&hash, &path)?,
+                Entry::End(manifest) => return archive.finish(*manifest).map(Some),
+            }
+        }
+        Ok(None)
+    });
+    let sent = send(source, &to_writer).await;
+    drop(to_writer);
+    let written = writer.await.map_err(|error| BackupError::Encryption(error.to_string()))?;
+    // If the writer has stopped, its error is the cause.
+    let manifest = written?;
+    sent?;
+    let Some(manifest) = manifest else { return Err(BackupError::Encryption("the archive has no end".to_owned())) };
+    let bytes = std::fs::metadata(destination).map_err(BackupError::file(destination))?.len();
+    Ok(Summary { rows: manifest.rows(), files: manifest.files(), bytes })
+}
+
+/// Reads the store. Stops early if the writer has stopped.
+async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), BackupError> {
+    // The sandbox's snapshot begins after the store's: networks may know more than the store, but not less.
+    let mut store = source.database.snapshot().await?;
+    let store_tables = copied(Part::Store, tables(&mut store).await?);
+    let schema = schema_version(source.database).await?.unwrap_or_default();
+    let mut sandbox = match source.sandbox {
+        Some(database) => {
+            let mut connection = database.snapshot().await?;
+            let tables = copied(Part::Sandbox, tables(&mut connection).await?);
+            Some((connection, tables))
+        }
+        None => None,
+    };
+    let key = Entry::Content { name: "secret.key".to_owned(), content: source.key.clone().into_bytes() };
+    if to.send(key).await.is_err() {
+        return Ok(());
+    }
+    let database = send_tables(Part::Store, &mut store, &store_tables, to).await?;
+    store.rollback().await?;
+    let sandbox = match &mut sandbox {
+        Some((connection, tables)) => Some(send_tables(Part::Sandbox, connection, tables, to).await?),
+        None => None,
+    };
+    // Files never change, and those that the snapshot names existed before it.
+    for file in stored_files(&source.files)? {
+        if to.send(file).await.is_err() {
+            return Ok(());
+        }
+    }
+    let manifest = Manifest {
+        format: FORMAT,
+        schema,
+        souk: env!("CARGO_PKG_VERSION").to_owned(),
+        store: source.store.clone(),
+        taken_at: source.now.to_iso(),
+        database,
+        sandbox,
+        entries: BTreeMap::new(),
+    };
+    // A writer that has stopped reports why.
+    drop(to.send(Entry::End(Box::new(manifest))).await);
+    Ok(())
+}
+
+fn copied(part: Part, tables: Vec<Table>) -> Vec<Table> {
+    tables.into_iter().filter(|table| part.is_copied(&table.name)).collect()
+}
+
+async fn send_tables(
+    part: Part,
+    connection: &mut Connection,
+    tables: &[Table],
+    to: &mpsc::Sender<Entry>,
+) -> Result<BTreeMap<String, TableContent>, BackupError> {
+    let mut contents = BTreeMap::new();
+    for table in tables {
+        let (mut chunk, mut number, mut count) = (Vec::new(), 0_u32, 0);
+        let mut rows = dump::rows(connection, table);
+        loop {
+            let row = rows.next().await.transpose()?;
+            let is_last = row.is_none();
+            if let Some(row) = row {
+                rows::write(row, &mut chunk);
+                count += 1;
+            }
+            if chunk.len() >= CHUNK || is_last && !chunk.is_empty() {
+                number += 1;
+                let name = format!("{}/{}/{number:06}.jsonl", part.folder(), table.name);
+                if to.send(Entry::Content { name, content: std::mem::take(&mut chunk) }).await.is_err() {
+                    return Ok(contents);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        drop(rows);
+        contents.insert(table.name.clone(), TableContent { columns: table.column_names(), rows: count });
+    }
+    Ok(contents)
+}
+
+/// The stored files, without those that are being written.
+fn stored_files(folder: &Path) -> Result<Vec<Entry>, BackupError> {
+    let mut files = Vec::new();
+    if !folder.exists() {
+        return Ok(files);
+    }
+    let read = |folder: &Path| std::fs::read_dir(folder).map_err(BackupError::file(folder));
+    for sub_folder in read(folder)?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        for entry in read(&sub_folder)?.flatten() {
+            let hash = entry.file_name().to_string_lossy().into_owned();
+            if is_hash(&hash) {
+                files.push(Entry::File { hash, path: entry.path() });
+            }
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,5 @@
+//! Whether the store has enough disk space.
+
+mod api;
+
+pub use api::DiskApi;

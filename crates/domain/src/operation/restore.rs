@@ -1,0 +1,207 @@
+//! A store that was restored from a backup. Its original may still be running, or have run after the backup was taken. So the restored
+//! store sends nothing and lets no time pass for its customers, until an owner has stated that the original is stopped and what the
+//! networks did since the backup is imported. Meanwhile it reads, and reconciles what it knows.
+
+use crate::context::Context;
+use crate::shared::{StorageError, Timestamp};
+use async_trait::async_trait;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a job that cannot stay due waits before it is looked at again.
+pub const RESTORE_PAUSE: Duration = Duration::from_secs(30);
+
+/// The restore of this store from a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restore {
+    pub restored_at: Timestamp,
+    /// When the backup was taken.
+    pub backup_at: Timestamp,
+    /// When an owner stated that the original is stopped and will not be started again.
+    pub stopped_at: Option<Timestamp>,
+    /// The user or command that stated it.
+    pub stopped_by: Option<String>,
+    /// When the last complete import from the networks began.
+    pub imported_at: Option<Timestamp>,
+    /// Why the last import is not complete, and when it was tried.
+    pub import_failure: Option<ImportFailure>,
+    /// Since when the store sends again.
+    pub released_at: Option<Timestamp>,
+}
+
+/// Why an import from the networks is not complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportFailure {
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+/// An incomplete import is repeated after this time, because it asks the networks for everything again.
+const IMPORT_RETRY_DELAY: Duration = Duration::from_secs(30);
+
+impl Restore {
+    #[must_use]
+    pub const fn of(backup_at: Timestamp, restored_at: Timestamp) -> Self {
+        Self { restored_at, backup_at, stopped_at: None, stopped_by: None, imported_at: None, import_failure: None, released_at: None }
+    }
+
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.released_at.is_none()
+    }
+
+    /// Whether an import is missing: the first one, or the one after the original was stopped, which is complete.
+    #[must_use]
+    pub fn needs_import(&self) -> bool {
+        self.is_held() && self.imported_at.is_none_or(|at| self.stopped_at.is_some_and(|stopped| at < stopped))
+    }
+
+    /// Whether an import begins at `now`: it is needed, and was not tried a moment ago.
+    #[must_use]
+    pub fn imports_at(&self, now: Timestamp) -> bool {
+        let is_retry_due = |failure: &ImportFailure| now >= failure.at.plus(IMPORT_RETRY_DELAY);
+        self.needs_import() && self.import_failure.as_ref().is_none_or(is_retry_due)
+    }
+
+    /// Whether the store may send: its original is stopped, and everything that the original did is imported.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.is_held() && self.stopped_at.is_some() && !self.needs_import()
+    }
+}
+
+#[async_trait]
+pub trait Restores: Send {
+    /// The last restore; `None`: the store was not restored from a backup.
+    async fn latest(&mut self) -> Result<Option<Restore>, StorageError>;
+    async fn insert(&mut self, restore: &Restore) -> Result<(), StorageError>;
+    /// Records an owner's statement that the original is stopped. False: the store is not held, or somebody has stated it before.
+    async fn state_stopped(&mut self, by: &str, now: Timestamp) -> Result<bool, StorageError>;
+    /// Records an import that began at `began`; `failure`: why it is not complete.
+    async fn record_import(&mut self, began: Timestamp, failure: Option<&str>) -> Result<(), StorageError>;
+    /// Ends the hold of every restore.
+    async fn release(&mut self, now: Timestamp) -> Result<(), StorageError>;
+}
+
+/// Whether this process holds back what a restored store must not do yet. It begins with the stored state, and can only end: a database
+/// that a process has opened is not empty, so nobody restores into it.
+#[derive(Debug, Default)]
+pub struct RestoreHold(AtomicBool);
+
+impl RestoreHold {
+    #[must_use]
+    pub const fn new(is_held: bool) -> Self {
+        Self(AtomicBool::new(is_held))
+    }
+
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn end(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// The store was restored from a backup and is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "This store was restored from a backup. Orders, payments and emails continue once an owner has confirmed that its original is stopped."
+)]
+pub struct RestoreHeld;
+
+/// Why a statement about the original is not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfirmStoppedError {
+    #[error("This store does not wait for a confirmation")]
+    NotWaiting,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The last restore of this store.
+pub async fn find_restore(ctx: &Context) -> Result<Option<Restore>, StorageError> {
+    ctx.store.read().await?.restores().latest().await
+}
+
+/// Records the statement of an owner that the original of this store is stopped and will not be started again.
+#[tracing::instrument(skip_all)]
+pub async fn confirm_stopped(ctx: &Context, by: &str) -> Result<Restore, ConfirmStoppedError> {
+    let mut unit = ctx.store.begin().await?;
+    if !unit.restores().state_stopped(by, ctx.now()).await? {
+        return Err(ConfirmStoppedError::NotWaiting);
+    }
+    let restore = unit.restores().latest().await?.ok_or(ConfirmStoppedError::NotWaiting)?;
+    unit.commit().await?;
+    tracing::warn!(by, "the original of this restored store is confirmed to be stopped");
+    Ok(restore)
+}
+
+/// Counts the import as complete although a network cannot be asked, such as one whose account is closed. An owner answers for what it may
+/// have moved since the backup.
+pub async fn skip_import(ctx: &Context) -> Result<(), StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.restores().record_import(ctx.now(), None).await?;
+    unit.commit().await?;
+    tracing::warn!("the restored store continues without a complete import from its networks");
+    Ok(())
+}
+
+/// Ends the hold if the store may send, or learns that another process has ended it. Returns whether it continues.
+#[tracing::instrument(skip_all)]
+pub async fn check_restore_hold(ctx: &Context) -> Result<bool, StorageError> {
+    let Some(hold) = ctx.networks.restore_hold().filter(|hold| hold.is_held()) else { return Ok(false) };
+    let restore = find_restore(ctx).await?;
+    if restore.as_ref().is_some_and(Restore::is_ready) {
+        let mut unit = ctx.store.begin().await?;
+        unit.restores().release(ctx.now()).await?;
+        unit.commit().await?;
+        tracing::warn!("the restored store continues: it charges, refunds and sends emails again");
+    } else if restore.as_ref().is_some_and(Restore::is_held) {
+        return Ok(true);
+    }
+    hold.end();
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    #[test]
+    fn a_restored_store_sends_after_an_import_that_began_when_the_original_was_stopped() {
+        let restored = Restore::of(at(100), at(200));
+        assert!(restored.is_held() && restored.needs_import() && !restored.is_ready());
+        // The original may have gone on after this import.
+        let imported = Restore { imported_at: Some(at(210)), ..restored };
+        assert!(!imported.needs_import() && !imported.is_ready());
+        let stopped = Restore { stopped_at: Some(at(220)), ..imported };
+        assert!(stopped.needs_import() && !stopped.is_ready());
+        let again = Restore { imported_at: Some(at(220)), ..stopped };
+        assert!(!again.needs_import() && again.is_ready());
+        let released = Restore { released_at: Some(at(230)), ..again };
+        assert!(!released.is_held() && !released.needs_import() && !released.is_ready());
+    }
+
+    #[test]
+    fn an_incomplete_import_is_repeated_after_a_while() {
+        let restored = Restore::of(at(100), at(200));
+        assert!(restored.imports_at(at(200)));
+        let failed = Restore { import_failure: Some(ImportFailure { reason: "no answer".to_owned(), at: at(200) }), ..restored };
+        assert!(!failed.imports_at(at(229)) && failed.imports_at(at(230)));
+    }
+
+    #[test]
+    fn a_hold_begins_as_stored_and_only_ends() {
+        let hold = RestoreHold::new(true);
+        assert!(hold.is_held());
+        hold.end();
+        assert!(!hold.is_held());
+        assert!(!RestoreHold::default().is_held());
+    }
+}

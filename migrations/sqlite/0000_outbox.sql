@@ -36,3 +36,10 @@ CREATE TABLE clock_doubts (
     doubted_at    INTEGER NOT NULL,
     renewals      INTEGER NOT NULL -- grows while the process still doubts
 ) STRICT;
+
+-- The mails to the owner about findings: at most one per finding and day.
+CREATE TABLE owner_notices (
+    day     INTEGER NOT NULL, -- days since 1970-01-01, UTC
+    finding TEXT NOT NULL,
+    PRIMARY KEY (day, finding)
+) STRICT;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn resources() -> impl OpenApi {
     (
-        (routes::store::StoreApi, routes::session::SessionApi),
+        (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi),
         (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi),
         (
             routes::checkout_sessions::CheckoutApi,
@@ -21,6 +21,7 @@ fn resources() -> impl OpenApi {
         (routes::payment_methods::PaymentMethodsApi, routes::payment_currencies::PaymentCurrenciesApi),
         (
             routes::customers::CustomersApi,
+            routes::customers::PrivacyApi,
             routes::balances::BalancesApi,
             routes::payment_intents::PaymentIntentsApi,
             routes::invoices::InvoicesApi,
@@ -30,6 +31,7 @@ fn resources() -> impl OpenApi {
         (routes::subscriptions::PlansApi, routes::subscriptions::PaymentChangesApi),
         (routes::credit_notes::CreditNotesApi, routes::refunds::RefundsApi, routes::disputes::DisputesApi, routes::stakes::StakesApi),
         (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi, routes::clock::ClockApi),
+        (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
     )
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::{Common, SecretSeed, without_secrets};
 use crate::data_folder::{self, StoreMark};
+use crate::installation::ProcessProbe;
 use crate::metrics::{CountedJobs, Metrics};
 use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
@@ -19,7 +20,7 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
+use souk_domain::operation::{ClockTrust, ClockWatch, SeenProxy, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
@@ -54,18 +55,20 @@ pub struct Parts {
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub metrics: Metrics,
+    /// The proxy that is missing in the options, if there is one.
+    pub seen_proxy: SeenProxy,
 }
 
 /// Opens and migrates the database only, for commands that need nothing else.
 pub async fn open_store(common: &Common) -> Result<Context, Failure> {
     let OpenFolder { seed, database } = open_folder(common).await?;
-    Ok(context(common, &seed, database))
+    Ok(context(common, &seed, database, &Url::parse("http://localhost/")?))
 }
 
 /// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
 pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
     let OpenFolder { seed, database } = open_folder(common).await?;
-    let ctx = context(common, &seed, database);
+    let ctx = context(common, &seed, database, own_address);
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
     let cards = StripeRail::reaching(own_address, common.private_networks())?;
@@ -73,7 +76,7 @@ pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Co
     Ok(Context { networks, ..ctx })
 }
 
-fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
+fn context(common: &Common, seed: &SecretSeed, database: Database, address: &Url) -> Context {
     Context {
         store: Arc::new(SqlStore::new(database, Arc::new(SecretBox::new(&keys::derive(seed, "methods"))))),
         clock: Arc::new(SystemClock),
@@ -82,6 +85,7 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
         handlers: souk_domain::purpose_handlers(),
         policy: common.policy(),
         trust: Arc::new(TrustedClock),
+        installation: Arc::new(ProcessProbe::new(common, address, Sandbox::Off, SeenProxy::default())),
     }
 }
 
@@ -180,6 +184,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     }
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let mut networks = networks.with_sandbox(sandbox);
+    let (choice, seen_proxy) = (sandbox, SeenProxy::default());
     let sandbox = match sandbox {
         Sandbox::On => Some(sandbox::database(common).await?),
         Sandbox::Off => None,
@@ -202,6 +207,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             Some(watch) => Arc::clone(watch) as Arc<dyn ClockTrust>,
             None => Arc::new(TrustedClock),
         },
+        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone())),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -237,7 +243,13 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     };
     let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
     let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: tokens.clone() });
-    let jobs = Arc::new(Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails });
+    let jobs = Arc::new(Jobs {
+        ctx: ctx.clone(),
+        realtime: Arc::clone(&realtime),
+        receipts: mails.clone(),
+        billing_emails: mails.clone(),
+        owner_mails: mails,
+    });
     let files = FileStore::open(common.data.join("files")).await?;
     Ok(Parts {
         ctx,
@@ -258,6 +270,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         seed,
         tokens,
         metrics,
+        seen_proxy,
     })
 }
 

@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod histories;
 mod html_shell;
+mod installation;
 mod keys;
 mod metrics;
 mod pages;

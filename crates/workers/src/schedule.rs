@@ -5,6 +5,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
+use souk_domain::doctor;
 use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
@@ -51,6 +52,8 @@ enum RecurringJob {
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
+    /// Orders emails to the owner about what is wrong.
+    NotifyOwner,
 }
 
 impl RecurringJob {
@@ -62,12 +65,14 @@ impl RecurringJob {
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
-            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
+            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock | Self::NotifyOwner => {
+                false
+            }
         }
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 14] = [
+const TABLE: [(RecurringJob, Duration); 15] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -85,6 +90,7 @@ const TABLE: [(RecurringJob, Duration); 14] = [
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
     CHECK_CLOCK,
+    (RecurringJob::NotifyOwner, Duration::from_secs(60)),
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
 
@@ -215,6 +221,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckClock => check(ctx, watch).await,
+        RecurringJob::NotifyOwner => doctor::notify_owner(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())
 }
@@ -318,6 +325,6 @@ mod tests {
             ]
         );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
-        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
+        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock", "NotifyOwner"]);
     }
 }

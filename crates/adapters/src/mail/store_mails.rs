@@ -11,6 +11,7 @@ use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
     MailingError, PrintError, ReceiptMailer, ReceiptOrder,
 };
+use souk_domain::doctor::{OwnerMailer, OwnerNotice};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
@@ -38,6 +39,13 @@ impl BillingMailer for StoreMails {
             outgoing.attachments.push(self.attached(note, email.recipient.language).await?);
         }
         self.deliver(&outgoing).await
+    }
+}
+
+#[async_trait]
+impl OwnerMailer for StoreMails {
+    async fn send(&self, notice: &OwnerNotice) -> Result<(), MailingError> {
+        self.deliver(&self.service().owner_notice(notice)).await
     }
 }
 

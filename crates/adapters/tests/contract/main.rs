@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod audit_log;
 mod balances;
 mod beancount;
 mod billing;

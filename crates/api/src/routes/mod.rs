@@ -1,6 +1,7 @@
 //! One folder per resource: `api.rs` contains the endpoints, `model.rs` the wire format.
 
 pub mod apps;
+pub mod audit_log;
 pub mod balances;
 pub mod checkout_sessions;
 pub mod clock;
@@ -8,6 +9,7 @@ pub mod connect;
 pub mod credit_notes;
 pub mod customers;
 pub mod disputes;
+pub mod doctor;
 pub mod health;
 pub mod input;
 pub mod invoices;

@@ -19,6 +19,15 @@ pub trait MacSigner: Send + Sync {
     fn is_valid(&self, text: &str, mac: &str) -> bool;
 }
 
+/// A valid token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedLink<'t> {
+    /// The id of the object that it grants access to.
+    pub subject: &'t str,
+    /// In whole seconds.
+    pub issued_at: Timestamp,
+}
+
 /// Creates and verifies the tokens. A token names a single object.
 #[derive(Clone)]
 pub struct SignedLinks(Arc<dyn MacSigner>);
@@ -36,13 +45,14 @@ impl SignedLinks {
         format!("{text}.{}", self.0.sign(&text_to_sign(&text)))
     }
 
-    /// The id that a token grants access to; `None`: it is forged, changed or expired.
+    /// What a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
-    pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
+    pub fn open<'t>(&self, token: &'t str, now: Timestamp) -> Option<SignedLink<'t>> {
         let (text, mac) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
         let (subject, expires_at) = text.split_once('.')?;
         let expires_at = Timestamp::from_seconds(expires_at.parse().ok()?);
-        (self.0.is_valid(&text_to_sign(text), mac) && now < expires_at).then_some(subject)
+        let issued_at = expires_at.minus(PAGE_TOKEN_LIFETIME);
+        (self.0.is_valid(&text_to_sign(text), mac) && now < expires_at).then_some(SignedLink { subject, issued_at })
     }
 }
 
@@ -75,9 +85,10 @@ mod tests {
         let tokens = SignedLinks::new(Arc::new(ReversingSigner));
         let token = tokens.auth_token("in_1", at(5));
         let lifetime = PAGE_TOKEN_LIFETIME.as_secs();
-        assert_eq!(tokens.subject(&token, at(5)), Some("in_1"));
-        assert_eq!(tokens.subject(&token, at(4 + lifetime)), Some("in_1"));
-        assert_eq!(tokens.subject(&token, at(5 + lifetime)), None);
+        let opened = Some(SignedLink { subject: "in_1", issued_at: at(5) });
+        assert_eq!(tokens.open(&token, at(5)), opened);
+        assert_eq!(tokens.open(&token, at(4 + lifetime)), opened);
+        assert_eq!(tokens.open(&token, at(5 + lifetime)), None);
     }
 
     #[test]
@@ -86,8 +97,8 @@ mod tests {
         let token = tokens.auth_token("in_1", at(5));
         for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()]
         {
-            assert_eq!(tokens.subject(&changed, at(5)), None, "{changed}");
+            assert_eq!(tokens.open(&changed, at(5)), None, "{changed}");
         }
-        assert_eq!(tokens.subject(&token.repeat(50), at(5)), None);
+        assert_eq!(tokens.open(&token.repeat(50), at(5)), None);
     }
 }

@@ -35,10 +35,12 @@ pub enum Topic {
     ConcludeConnect,
     /// Send the state of a connect session to the pages that wait for it. Payload: `token`, which is secret.
     ConnectUpdate,
+    /// Email the owner about a finding. The payload is that of the finding.
+    OwnerMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -50,6 +52,7 @@ impl Topic {
         Self::Realtime,
         Self::ConcludeConnect,
         Self::ConnectUpdate,
+        Self::OwnerMail,
     ];
 
     #[must_use]
@@ -66,6 +69,7 @@ impl Topic {
             Self::Realtime => "realtime",
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
+            Self::OwnerMail => "owner_mail",
         }
     }
 

@@ -9,7 +9,7 @@ use souk_adapters::system::SystemRandom;
 use souk_adapters::testing::{RunningClock, TestDatabase};
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
-use souk_domain::operation::TrustedClock;
+use souk_domain::operation::{KnownInstallation, TrustedClock};
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Amount, Clock, Timestamp};
 use souk_domain::storage::Store;
@@ -48,6 +48,7 @@ impl Setup {
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
             trust: Arc::new(TrustedClock),
+            installation: Arc::new(KnownInstallation::default()),
         };
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.methods().insert(&plans::method()).await.expect("writes");

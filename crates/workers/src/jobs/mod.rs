@@ -8,6 +8,7 @@ mod check_card;
 mod conclude_connect;
 mod connect_update;
 mod end_refunded;
+mod owner_mail;
 mod publish;
 mod receipt;
 mod settle;
@@ -15,6 +16,7 @@ mod settle;
 use async_trait::async_trait;
 use souk_domain::billing::{BillingMailer, ReceiptMailer};
 use souk_domain::context::Context;
+use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ pub struct Jobs {
     pub realtime: Arc<dyn Realtime>,
     pub receipts: Arc<dyn ReceiptMailer>,
     pub billing_emails: Arc<dyn BillingMailer>,
+    pub owner_mails: Arc<dyn OwnerMailer>,
 }
 
 #[async_trait]
@@ -41,6 +44,7 @@ impl Handler for Jobs {
             Topic::Realtime => publish::run(self, &job).await,
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
+            Topic::OwnerMail => owner_mail::run(self, &job).await,
         }
     }
 }

@@ -19,7 +19,7 @@ use souk_domain::billing::{
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
-use souk_domain::operation::{ClockTrust, TrustedClock};
+use souk_domain::operation::{ClockTrust, KnownInstallation, TrustedClock};
 use souk_domain::payment::{
     self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
     PlannedPayment, Purpose, RailError, SandboxTime, Settlement, Trigger, WalletRail,
@@ -87,6 +87,7 @@ impl Billing {
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
             trust: Arc::new(TrustedClock),
+            installation: Arc::new(KnownInstallation::default()),
         };
         let start = networks.clock.now();
         let mut connection = db.begin().await.expect("begins");

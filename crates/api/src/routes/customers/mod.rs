@@ -2,10 +2,12 @@
 
 mod api;
 mod owner;
+mod privacy;
 mod reference;
 
 pub use api::CustomersApi;
 pub use owner::{ListOwner, list_owner, readable_customer};
+pub use privacy::PrivacyApi;
 pub use reference::{CustomerReference, ListCustomers};
 
 use crate::state::App;

@@ -2,6 +2,7 @@
 
 use super::allocation::Destination;
 use super::create::{lock_invoice, spread_over};
+use super::daily_cap::{check_daily_cap, ordered};
 use super::issue::{NoteOrder, issue_note, returnable};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
@@ -94,6 +95,8 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let amount = checked_amount(order.amount, most)?;
     // A refund returns paid money only. A default credit note would reduce the unpaid part first.
     let refunded = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
+    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &invoice.currency_id, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }
@@ -188,6 +191,8 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         refunded.notes.extend(one.notes);
         refunded.refunds.extend(one.refunds);
     }
+    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &intent.currency_id, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }

@@ -5,6 +5,7 @@ import type {
   CreditNote,
   Customer,
   Dispute,
+  Examination,
   Invoice,
   Page,
   PaymentMethod,
@@ -111,3 +112,10 @@ export const methodCheckQuery = (id: string) =>
     },
     staleTime: 0,
   });
+
+/** Examines the installation. It asks the networks, so it can take some seconds. */
+export const examinationQuery = queryOptions({
+  queryKey: ['doctor'],
+  queryFn: () => api.get<Examination>('/api/doctor'),
+  staleTime: 0,
+});

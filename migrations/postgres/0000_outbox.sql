@@ -73,3 +73,10 @@ CREATE TABLE store_secrets (
     name  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     value BYTEA NOT NULL
 );
+
+-- The mails to the owner about findings: at most one per finding and day.
+CREATE TABLE owner_notices (
+    day     BIGINT NOT NULL, -- days since 1970-01-01, UTC
+    finding TEXT NOT NULL,
+    PRIMARY KEY (day, finding)
+);

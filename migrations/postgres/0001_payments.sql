@@ -24,11 +24,17 @@ CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
 CREATE TABLE browser_sessions (
-    token      BYTEA       NOT NULL PRIMARY KEY,
-    user_did   TEXT        NOT NULL REFERENCES users (did),
-    created_at TIMESTAMPTZ NOT NULL,
-    expires_at TIMESTAMPTZ NOT NULL
+    token        BYTEA NOT NULL PRIMARY KEY,
+    id           TEXT NOT NULL, -- by which its user names it
+    user_did     TEXT NOT NULL REFERENCES users (did),
+    device       TEXT NOT NULL, -- the browser's description of itself
+    created_at   TIMESTAMPTZ NOT NULL,
+    signed_in_at TIMESTAMPTZ NOT NULL, -- when the user last proved their identity in it
+    used_at      TIMESTAMPTZ NOT NULL, -- to ten minutes
+    expires_at   TIMESTAMPTZ NOT NULL
 );
+CREATE UNIQUE INDEX browser_sessions_id ON browser_sessions (id);
+CREATE INDEX browser_sessions_of_user ON browser_sessions (user_did, used_at DESC);
 CREATE INDEX browser_sessions_expiry ON browser_sessions (expires_at);
 
 -- One-time links that make the user who opens them the owner.
@@ -47,6 +53,31 @@ CREATE TABLE api_keys (
     created_at   TIMESTAMPTZ      NOT NULL,
     last_used_at TIMESTAMPTZ,
     revoked_at   TIMESTAMPTZ
+);
+
+-- What administrators, API keys and commands have done. Rows are only added.
+CREATE TABLE audit_log (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    at         TIMESTAMPTZ NOT NULL,
+    actor_kind TEXT NOT NULL CHECK (actor_kind IN ('user', 'key', 'command')),
+    actor      TEXT NOT NULL, -- a DID, the id of a key, or empty
+    operation  TEXT NOT NULL,
+    livemode   BOOLEAN, -- NULL: it concerns both modes
+    objects    JSONB NOT NULL, -- ["id", ...]
+    address    TEXT
+);
+CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$;
+CREATE TRIGGER audit_log_is_append_only BEFORE UPDATE OR DELETE ON audit_log
+FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
+
+-- The entries of each object.
+CREATE TABLE audit_objects (
+    object_id TEXT NOT NULL,
+    entry_id  TEXT COLLATE "C" NOT NULL REFERENCES audit_log (id),
+    PRIMARY KEY (object_id, entry_id)
 );
 
 -- Connect sessions between a browser and a wallet.
@@ -98,7 +129,8 @@ CREATE TABLE customers (
     address    JSONB,
     language   TEXT             NOT NULL,
     created_at TIMESTAMPTZ      NOT NULL,
-    updated_at TIMESTAMPTZ      NOT NULL
+    updated_at TIMESTAMPTZ      NOT NULL,
+    links_revoked_at TIMESTAMPTZ -- links in emails from before are not valid
 );
 CREATE UNIQUE INDEX customers_user ON customers (did, livemode);
 

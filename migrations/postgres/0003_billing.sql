@@ -287,6 +287,7 @@ CREATE TABLE refunds (
     updated_at      TIMESTAMPTZ      NOT NULL
 );
 CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
+CREATE INDEX refunds_in_currency ON refunds (livemode, currency_id, id);
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;

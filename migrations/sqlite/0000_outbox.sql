@@ -73,3 +73,10 @@ CREATE TABLE store_secrets (
     name  TEXT NOT NULL PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT;
+
+-- The mails to the owner about findings: at most one per finding and day.
+CREATE TABLE owner_notices (
+    day     INTEGER NOT NULL, -- days since 1970-01-01, UTC
+    finding TEXT NOT NULL,
+    PRIMARY KEY (day, finding)
+) STRICT;

@@ -25,11 +25,17 @@ CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
 CREATE TABLE browser_sessions (
-    token      BLOB    NOT NULL PRIMARY KEY,
-    user_did   TEXT    NOT NULL REFERENCES users (did),
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL
+    token        BLOB NOT NULL PRIMARY KEY,
+    id           TEXT NOT NULL, -- by which its user names it
+    user_did     TEXT NOT NULL REFERENCES users (did),
+    device       TEXT NOT NULL, -- the browser's description of itself
+    created_at   INTEGER NOT NULL,
+    signed_in_at INTEGER NOT NULL, -- when the user last proved their identity in it
+    used_at      INTEGER NOT NULL, -- to ten minutes
+    expires_at   INTEGER NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX browser_sessions_id ON browser_sessions (id);
+CREATE INDEX browser_sessions_of_user ON browser_sessions (user_did, used_at DESC);
 CREATE INDEX browser_sessions_expiry ON browser_sessions (expires_at);
 
 -- One-time links that make the user who opens them the owner.
@@ -48,6 +54,31 @@ CREATE TABLE api_keys (
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER,
     revoked_at   INTEGER
+) STRICT;
+
+-- What administrators, API keys and commands have done. Rows are only added.
+CREATE TABLE audit_log (
+    id         TEXT NOT NULL PRIMARY KEY,
+    at         INTEGER NOT NULL,
+    actor_kind TEXT NOT NULL CHECK (actor_kind IN ('user', 'key', 'command')),
+    actor      TEXT NOT NULL, -- a DID, the id of a key, or empty
+    operation  TEXT NOT NULL,
+    livemode   INTEGER, -- NULL: it concerns both modes
+    objects    TEXT NOT NULL, -- ["id", ...]
+    address    TEXT
+) STRICT;
+CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+CREATE TRIGGER audit_log_is_append_only_on_update BEFORE UPDATE ON audit_log
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_log_is_append_only_on_delete BEFORE DELETE ON audit_log
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+
+-- The entries of each object.
+CREATE TABLE audit_objects (
+    object_id TEXT NOT NULL,
+    entry_id  TEXT NOT NULL REFERENCES audit_log (id),
+    PRIMARY KEY (object_id, entry_id)
 ) STRICT;
 
 -- Connect sessions between a browser and a wallet.
@@ -99,7 +130,8 @@ CREATE TABLE customers (
     address    TEXT,
     language   TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+    updated_at INTEGER NOT NULL,
+    links_revoked_at INTEGER -- links in emails from before are not valid
 ) STRICT;
 CREATE UNIQUE INDEX customers_user ON customers (did, livemode);
 

@@ -121,6 +121,20 @@ test.describe('a refund', () => {
     await expect(refunds.first()).toContainText('Pending');
   });
 
+  test('asks an administrator to sign in again and then continues', async ({ page }) => {
+    const recorded = await openPage(page, paidInConsole, { role: 'admin', needSignIn: ['POST /credit-notes'] });
+    await page.getByRole('button', { name: 'Refund', exact: true }).click();
+    await dialog(page).getByLabel('Amount in SKT').fill('2');
+    await dialog(page).getByRole('button', { name: 'Refund 2 SKT' }).click();
+    const notice = dialog(page).getByRole('alert').filter({ hasText: 'Please sign in again' });
+    await expect(notice).toBeVisible();
+    await expectAccessible(page);
+    await notice.getByRole('button', { name: 'Sign in and continue' }).click();
+    await expect(dialog(page)).toHaveCount(0);
+    expect(noteCalls(recorded)).toHaveLength(2);
+    await expect(section(page, 'Refunds').getByRole('row').first()).toContainText('2 SKT');
+  });
+
   test('of the full amount can keep the customer’s access', async ({ page }) => {
     const recorded = await openPage(page, paidInConsole, { role: 'owner' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();

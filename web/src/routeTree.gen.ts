@@ -17,12 +17,15 @@ import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as AuthConsoleAuditLogRouteImport } from './routes/_auth.console.audit-log'
 import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
 import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
+import { Route as AuthConsoleDoctorRouteImport } from './routes/_auth.console.doctor'
 import { Route as AuthConsoleOnHoldRouteImport } from './routes/_auth.console.on-hold'
 import { Route as AuthConsoleStakesRouteImport } from './routes/_auth.console.stakes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
+import { Route as AuthCustomerSecurityRouteImport } from './routes/_auth.customer.security'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
 import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
@@ -72,6 +75,11 @@ const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   path: '/category/$category',
   getParentRoute: () => rootRouteImport,
 } as any)
+const AuthConsoleAuditLogRoute = AuthConsoleAuditLogRouteImport.update({
+  id: '/console/audit-log',
+  path: '/console/audit-log',
+  getParentRoute: () => AuthRoute,
+} as any)
 const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
   id: '/console/credit-notes',
   path: '/console/credit-notes',
@@ -80,6 +88,11 @@ const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
 const AuthConsoleDisputesRoute = AuthConsoleDisputesRouteImport.update({
   id: '/console/disputes',
   path: '/console/disputes',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleDoctorRoute = AuthConsoleDoctorRouteImport.update({
+  id: '/console/doctor',
+  path: '/console/doctor',
   getParentRoute: () => AuthRoute,
 } as any)
 const AuthConsoleOnHoldRoute = AuthConsoleOnHoldRouteImport.update({
@@ -100,6 +113,11 @@ const AuthConsoleTestClocksRoute = AuthConsoleTestClocksRouteImport.update({
 const AuthCustomerIndexRoute = AuthCustomerIndexRouteImport.update({
   id: '/customer/',
   path: '/customer/',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthCustomerSecurityRoute = AuthCustomerSecurityRouteImport.update({
+  id: '/customer/security',
+  path: '/customer/security',
   getParentRoute: () => AuthRoute,
 } as any)
 const AppsDidChar123VersionChar125Route =
@@ -162,11 +180,14 @@ export interface FileRoutesByFullPath {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
+  '/customer/security': typeof AuthCustomerSecurityRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer/': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -186,11 +207,14 @@ export interface FileRoutesByTo {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
+  '/customer/security': typeof AuthCustomerSecurityRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/customer': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -212,11 +236,14 @@ export interface FileRoutesById {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/_auth/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
+  '/_auth/console/doctor': typeof AuthConsoleDoctorRoute
   '/_auth/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/_auth/console/stakes': typeof AuthConsoleStakesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
+  '/_auth/customer/security': typeof AuthCustomerSecurityRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/_auth/customer/': typeof AuthCustomerIndexRoute
   '/_auth/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -238,11 +265,14 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/audit-log'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/doctor'
     | '/console/on-hold'
     | '/console/stakes'
     | '/console/test-clocks'
+    | '/customer/security'
     | '/apps/$did/{-$version}'
     | '/customer/'
     | '/console/customers/$id'
@@ -262,11 +292,14 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/audit-log'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/doctor'
     | '/console/on-hold'
     | '/console/stakes'
     | '/console/test-clocks'
+    | '/customer/security'
     | '/apps/$did/{-$version}'
     | '/customer'
     | '/console/customers/$id'
@@ -287,11 +320,14 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/_auth/console/audit-log'
     | '/_auth/console/credit-notes'
     | '/_auth/console/disputes'
+    | '/_auth/console/doctor'
     | '/_auth/console/on-hold'
     | '/_auth/console/stakes'
     | '/_auth/console/test-clocks'
+    | '/_auth/customer/security'
     | '/apps/$did/{-$version}'
     | '/_auth/customer/'
     | '/_auth/console/customers/$id'
@@ -374,6 +410,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof CategoryCategoryRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_auth/console/audit-log': {
+      id: '/_auth/console/audit-log'
+      path: '/console/audit-log'
+      fullPath: '/console/audit-log'
+      preLoaderRoute: typeof AuthConsoleAuditLogRouteImport
+      parentRoute: typeof AuthRoute
+    }
     '/_auth/console/credit-notes': {
       id: '/_auth/console/credit-notes'
       path: '/console/credit-notes'
@@ -386,6 +429,13 @@ declare module '@tanstack/react-router' {
       path: '/console/disputes'
       fullPath: '/console/disputes'
       preLoaderRoute: typeof AuthConsoleDisputesRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/doctor': {
+      id: '/_auth/console/doctor'
+      path: '/console/doctor'
+      fullPath: '/console/doctor'
+      preLoaderRoute: typeof AuthConsoleDoctorRouteImport
       parentRoute: typeof AuthRoute
     }
     '/_auth/console/on-hold': {
@@ -414,6 +464,13 @@ declare module '@tanstack/react-router' {
       path: '/customer'
       fullPath: '/customer/'
       preLoaderRoute: typeof AuthCustomerIndexRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/customer/security': {
+      id: '/_auth/customer/security'
+      path: '/customer/security'
+      fullPath: '/customer/security'
+      preLoaderRoute: typeof AuthCustomerSecurityRouteImport
       parentRoute: typeof AuthRoute
     }
     '/apps/$did/{-$version}': {
@@ -483,11 +540,14 @@ declare module '@tanstack/react-router' {
 }
 
 interface AuthRouteChildren {
+  AuthConsoleAuditLogRoute: typeof AuthConsoleAuditLogRoute
   AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
   AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
+  AuthConsoleDoctorRoute: typeof AuthConsoleDoctorRoute
   AuthConsoleOnHoldRoute: typeof AuthConsoleOnHoldRoute
   AuthConsoleStakesRoute: typeof AuthConsoleStakesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
+  AuthCustomerSecurityRoute: typeof AuthCustomerSecurityRoute
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
   AuthConsoleCustomersIdRoute: typeof AuthConsoleCustomersIdRoute
   AuthConsoleInvoicesIdRoute: typeof AuthConsoleInvoicesIdRoute
@@ -500,11 +560,14 @@ interface AuthRouteChildren {
 }
 
 const AuthRouteChildren: AuthRouteChildren = {
+  AuthConsoleAuditLogRoute: AuthConsoleAuditLogRoute,
   AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
   AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
+  AuthConsoleDoctorRoute: AuthConsoleDoctorRoute,
   AuthConsoleOnHoldRoute: AuthConsoleOnHoldRoute,
   AuthConsoleStakesRoute: AuthConsoleStakesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
+  AuthCustomerSecurityRoute: AuthCustomerSecurityRoute,
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,
   AuthConsoleCustomersIdRoute: AuthConsoleCustomersIdRoute,
   AuthConsoleInvoicesIdRoute: AuthConsoleInvoicesIdRoute,

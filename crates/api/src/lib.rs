@@ -1,5 +1,6 @@
 //! The HTTP interface: routes, permissions, and the wire format of domain objects.
 
+mod audit;
 pub mod auth;
 mod cross_origin;
 mod idempotency;

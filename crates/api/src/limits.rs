@@ -6,7 +6,7 @@ use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quot
 use poem::http::StatusCode;
 use poem::{Addr, Request};
 use souk_domain::access::SignedLinks;
-use souk_domain::operation::VisitorNetwork;
+use souk_domain::operation::{SeenProxy, VisitorNetwork};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -66,6 +66,7 @@ pub struct Limits {
     sockets_max: usize,
     forwarded: OpenSockets,
     trusted_proxies: Vec<IpAddr>,
+    seen_proxy: SeenProxy,
     /// How long a wallet waits for the network's decision about its transaction once everything is sent.
     pub(crate) confirmation_wait: Duration,
 }
@@ -112,6 +113,7 @@ impl Limits {
             sockets_max: SOCKETS_MAX,
             forwarded: Arc::default(),
             trusted_proxies,
+            seen_proxy: SeenProxy::default(),
             confirmation_wait: ANSWER_DEADLINE,
         }
     }
@@ -130,13 +132,24 @@ impl Limits {
         self
     }
 
+    /// Reports a proxy in front of the store that is not among the trusted ones.
+    #[must_use]
+    pub fn reporting_to(mut self, seen: SeenProxy) -> Self {
+        self.seen_proxy = seen;
+        self
+    }
+
     /// Counts a request that a trusted proxy forwards, until the result is dropped. Requests without a proxy need no permit.
     ///
     /// # Errors
     /// 429 if the forwarded address has reached the limit.
     pub fn admit_request(&self, request: &Request) -> Result<Option<SocketPermit>, Problem> {
         let Addr::SocketAddr(peer) = &request.remote_addr().0 else { return Ok(None) };
-        if self.trusted_proxies.is_empty() || !self.trusted_proxies.contains(&peer.ip().to_canonical()) {
+        let peer = peer.ip().to_canonical();
+        if !self.trusted_proxies.contains(&peer) {
+            if is_private(peer) && request.headers().contains_key("x-forwarded-for") {
+                self.seen_proxy.see(&peer.to_string());
+            }
             return Ok(None);
         }
         let Some(address) = self.client_address(request) else { return Ok(None) };
@@ -215,14 +228,27 @@ impl Limits {
     /// header, which the proxy added itself. An IPv6 address is reduced to its /64 network. `None` for requests without a connection, as in
     /// tests.
     fn client_address(&self, request: &Request) -> Option<IpAddr> {
+        self.caller_address(request).map(visitor_network)
+    }
+
+    /// The whole address of the client.
+    pub(crate) fn caller_address(&self, request: &Request) -> Option<IpAddr> {
         let Addr::SocketAddr(address) = &request.remote_addr().0 else { return None };
         let direct = address.ip().to_canonical();
         if !self.trusted_proxies.contains(&direct) {
-            return Some(visitor_network(direct));
+            return Some(direct);
         }
         let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
         let forwarded = forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok());
-        Some(visitor_network(forwarded.unwrap_or(direct)))
+        Some(forwarded.unwrap_or(direct))
+    }
+}
+
+/// Whether an address is of this machine or of its own network, as that of a proxy usually is.
+const fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_loopback() || address.is_private(),
+        IpAddr::V6(address) => address.is_loopback() || address.is_unique_local(),
     }
 }
 

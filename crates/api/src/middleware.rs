@@ -1,5 +1,6 @@
 //! Middleware of every request: mount prefix, origin check, size limits, idempotency, response headers and the error format.
 
+use crate::audit::Audited;
 use crate::auth::{LOGIN_COOKIE, cookie};
 use crate::cross_origin;
 use crate::idempotency;
@@ -28,18 +29,18 @@ pub struct RequestMiddleware(pub Arc<App>);
 
 pub struct MiddlewareEndpoint<E> {
     app: Arc<App>,
-    inner: E,
+    inner: Audited<E>,
 }
 
-impl<E: Endpoint> Middleware<E> for RequestMiddleware {
+impl<E: Endpoint<Output = Response>> Middleware<E> for RequestMiddleware {
     type Output = MiddlewareEndpoint<E>;
 
     fn transform(&self, inner: E) -> Self::Output {
-        MiddlewareEndpoint { app: Arc::clone(&self.0), inner }
+        MiddlewareEndpoint { app: Arc::clone(&self.0), inner: Audited(inner) }
     }
 }
 
-impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
+impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {

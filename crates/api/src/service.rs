@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn resources() -> impl OpenApi {
     (
-        (routes::store::StoreApi, routes::session::SessionApi),
+        (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi),
         (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi),
         (
             routes::checkout_sessions::CheckoutApi,
@@ -22,6 +22,7 @@ fn resources() -> impl OpenApi {
         (
             routes::customers::CustomersApi,
             routes::customers::EmailConfirmationsApi,
+            routes::customers::PrivacyApi,
             routes::balances::BalancesApi,
             routes::payment_intents::PaymentIntentsApi,
             routes::invoices::InvoicesApi,
@@ -32,6 +33,7 @@ fn resources() -> impl OpenApi {
         (routes::credit_notes::CreditNotesApi, routes::refunds::RefundsApi, routes::disputes::DisputesApi, routes::stakes::StakesApi),
         (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
+        (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
     )
 }
 

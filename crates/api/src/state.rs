@@ -5,9 +5,11 @@ use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
+use souk_domain::privacy::PersonalDataExports;
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
 use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
 /// The configured identity of this store.
@@ -80,8 +82,11 @@ pub struct App {
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn DocumentPrinter>,
+    pub exports: Arc<dyn PersonalDataExports>,
     pub realtime: Arc<dyn Realtime>,
     pub limits: Arc<crate::Limits>,
+    /// How long after their sign-in administrators can refund and pay out without signing in again.
+    pub sign_in_again_after: Duration,
     /// Checks the queue.
     pub probe: Arc<dyn Probe>,
 }

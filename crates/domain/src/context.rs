@@ -1,10 +1,10 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
-use crate::operation::{ClockTrust, DiskSpace, RestoreHold, VisitorLimits};
+use crate::operation::{ClockTrust, DiskSpace, InstallationProbe, RestoreHold, VisitorLimits};
 use crate::payment::{
-    Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox, SandboxOff,
-    SandboxTime, Trigger, WalletRail,
+    Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, NetworkStatus, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox,
+    SandboxOff, SandboxTime, Trigger, WalletRail,
 };
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
@@ -110,6 +110,12 @@ impl Networks {
         }
     }
 
+    /// The state of each network that this process has called; empty without breakers.
+    #[must_use]
+    pub fn breaker_statuses(&self) -> Vec<NetworkStatus> {
+        self.breakers.as_ref().map_or_else(Vec::new, |breakers| breakers.statuses())
+    }
+
     /// Of `limit` rows that wait for a method's network, the number to start now: see [`Breakers::allowance`].
     pub(crate) fn allowance(&self, method: &MethodId, now: Timestamp, limit: u32) -> u32 {
         self.breakers.as_ref().map_or(limit, |breakers| breakers.allowance(method, now, limit))
@@ -175,6 +181,7 @@ pub struct Context {
     pub trust: Arc<dyn ClockTrust>,
     /// Whether new sessions and uploads have space.
     pub disk: Arc<dyn DiskSpace>,
+    pub installation: Arc<dyn InstallationProbe>,
 }
 
 impl Context {

@@ -1,6 +1,6 @@
 //! The port to the database: units of work that provide the repositories.
 
-use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
+use crate::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
 use crate::billing::{
     Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
     UsageRecords,
@@ -10,9 +10,10 @@ use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
 use crate::mail::MailAddresses;
-use crate::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
+use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
+use crate::privacy::PersonalData;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
@@ -77,6 +78,9 @@ pub trait Store: Send + Sync {
     /// the objects that repositories noted, in the same commit. If another call has claimed the key meanwhile, or an answer is stored,
     /// the commit fails with [`StorageError::Conflict`].
     fn for_call(&self, call: KeyedCall) -> Arc<dyn Store>;
+    /// This store for one call that the audit log records. The first unit of work that the call commits also writes the entry, with the
+    /// objects that repositories noted, in the same commit. A call that commits nothing leaves no entry.
+    fn audited(&self, entry: AuditEntry) -> Arc<dyn Store>;
     /// Provides the repositories without a transaction, for reading.
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
     /// Checks that the database responds.
@@ -89,6 +93,7 @@ pub trait UnitOfWork: Send {
     fn users(&mut self) -> Box<dyn Users + '_>;
     fn browser_sessions(&mut self) -> Box<dyn BrowserSessions + '_>;
     fn api_keys(&mut self) -> Box<dyn ApiKeys + '_>;
+    fn audit_log(&mut self) -> Box<dyn AuditLog + '_>;
     fn connect_sessions(&mut self) -> Box<dyn ConnectSessions + '_>;
     fn customers(&mut self) -> Box<dyn Customers + '_>;
     fn products(&mut self) -> Box<dyn Products + '_>;
@@ -115,9 +120,11 @@ pub trait UnitOfWork: Send {
     fn journal(&mut self) -> Box<dyn Journal + '_>;
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
+    fn personal_data(&mut self) -> Box<dyn PersonalData + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;
     fn restores(&mut self) -> Box<dyn Restores + '_>;
+    fn owner_notices(&mut self) -> Box<dyn OwnerNotices + '_>;
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn mail_addresses(&mut self) -> Box<dyn MailAddresses + '_>;
     fn hourly_counts(&mut self) -> Box<dyn HourlyCounts + '_>;

@@ -1,5 +1,6 @@
 //! The commands `souk backup`, `souk restore` and `souk rotate-key`, and the backup before a migration.
 
+use crate::commands::audited;
 use crate::compose::{Failure, OpenFolder, check_schema, database_name, existing_database, open_database, open_folder, open_store};
 use crate::config::{BackupArgs, Common, RestoreArgs, RestoreCommand, RotateKeyArgs, parse_secret, read_key_file};
 use crate::data_folder::StoreMark;
@@ -10,6 +11,7 @@ use souk_adapters::identity::AppKey;
 use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, skip_numbers};
 use souk_adapters::system::SystemClock;
 use souk_adapters::verify::verify;
+use souk_domain::access::Operation;
 use souk_domain::context::Context;
 use souk_domain::operation::{ConfirmStoppedError, Restore, Restores, confirm_stopped, find_restore, skip_import};
 use souk_domain::shared::{Clock, StorageError, Timestamp};
@@ -140,14 +142,14 @@ async fn print_status(ctx: &Context) -> Result<(), Failure> {
 }
 
 async fn confirm(ctx: &Context, skips_import: bool) -> Result<(), Failure> {
-    match confirm_stopped(ctx, "souk restore confirm").await {
+    match confirm_stopped(&audited(ctx, Operation::ConfirmRestore, Vec::new()), "souk restore confirm").await {
         Ok(_) => {}
         // It was confirmed before, and the import does not succeed.
         Err(ConfirmStoppedError::NotWaiting) if skips_import => {}
         Err(error) => return Err(error.into()),
     }
     if skips_import {
-        skip_import(ctx).await?;
+        skip_import(&audited(ctx, Operation::SkipImport, Vec::new())).await?;
         println!("The store continues without what the networks did since the backup: compare their records with the store's.");
         return Ok(());
     }

@@ -3,12 +3,21 @@
 use crate::compose::{Failure, open_store};
 use crate::config::{ClockCommand, Common, KeyCommand, PassportCommand};
 use souk_api::auth::{CreatedKey, NewKey, create_key};
-use souk_domain::access::{self, Scope};
+use souk_domain::access::{self, AuditActor, AuditEntry, Operation, Scope};
+use souk_domain::context::Context;
 use souk_domain::operation::{StoredDoubt, TimeSource, confirm_clock};
-use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
+use souk_domain::shared::{ApiKeyId, AuditEntryId, EventId, Mode, PassportId};
 
 /// Maximum number of dead letters in one listing.
 const DEAD_LETTERS_MAX: u32 = 100;
+
+/// Makes the audit log record what the command commits.
+pub fn audited(ctx: &Context, operation: Operation, objects: Vec<String>) -> Context {
+    let now = ctx.now();
+    let id = AuditEntryId::new(now, ctx.random.as_ref());
+    let entry = AuditEntry { id, at: now, actor: AuditActor::Command, operation, mode: None, objects, address: None };
+    Context { store: ctx.store.audited(entry), ..ctx.clone() }
+}
 
 pub async fn migrate(common: &Common) -> Result<(), Failure> {
     open_store(common).await?;
@@ -23,6 +32,7 @@ pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
             let known = || Scope::RESOURCES.map(|resource| format!("{resource}:read, {resource}:write")).join(", ");
             let parse = |text: &String| Scope::parse(text).ok_or_else(|| format!("unknown scope {text}: expected * or one of {}", known()));
             let scopes = scope.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+            let ctx = audited(&ctx, Operation::CreateKey, Vec::new());
             let CreatedKey { key, secret } = create_key(&ctx, NewKey { name, mode: Mode::from_livemode(live), scopes }).await?;
             println!("{}  {secret}\nCopy the secret now: it is not shown again.", key.id);
         }
@@ -36,7 +46,7 @@ pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
             }
         }
         KeyCommand::Revoke { id } => {
-            let mut unit = ctx.store.begin().await?;
+            let mut unit = audited(&ctx, Operation::RevokeKey, vec![id.clone()]).store.begin().await?;
             if !unit.api_keys().revoke(&ApiKeyId::parse(&id)?, ctx.now()).await? {
                 return Err(format!("there is no valid key {id}").into());
             }
@@ -51,6 +61,7 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
     let ctx = open_store(common).await?;
     match command {
         PassportCommand::Issue { did, role } => {
+            let ctx = audited(&ctx, Operation::IssuePassport, vec![did.to_string()]);
             let passport = access::issue_passport(&ctx, &did, role).await?;
             println!("{}  {}  {}", passport.id, passport.holder, role.name());
         }
@@ -61,7 +72,7 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
             }
         }
         PassportCommand::Revoke { id } => {
-            let mut unit = ctx.store.begin().await?;
+            let mut unit = audited(&ctx, Operation::RevokePassport, vec![id.clone()]).store.begin().await?;
             if !unit.users().revoke_passport(&PassportId::parse(&id)?, ctx.now()).await? {
                 return Err(format!("there is no valid passport {id}").into());
             }
@@ -85,7 +96,7 @@ pub async fn clock(common: &Common, command: ClockCommand) -> Result<(), Failure
             }
         }
         ClockCommand::Confirm => {
-            confirm_clock(&ctx).await?;
+            confirm_clock(&audited(&ctx, Operation::ConfirmClock, Vec::new())).await?;
             println!("The clock is confirmed. Automatic billing continues within a few seconds.");
         }
     }
@@ -110,7 +121,7 @@ fn describe_doubt(StoredDoubt { host, doubt, at, .. }: &StoredDoubt) -> String {
 pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Failure> {
     let ctx = open_store(common).await?;
     if let Some(id) = retry {
-        let mut unit = ctx.store.begin().await?;
+        let mut unit = audited(&ctx, Operation::RetryDeadLetter, vec![id.to_owned()]).store.begin().await?;
         if !unit.outbox().retry_dead_letter(&EventId::parse(id)?, ctx.now()).await? {
             return Err(format!("there is no dead letter {id}").into());
         }

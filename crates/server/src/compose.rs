@@ -2,6 +2,7 @@
 
 use crate::config::{Common, without_secrets};
 use crate::data_folder::{self, StoreMark};
+use crate::installation::ProcessProbe;
 use crate::keys::StoreKeys;
 use crate::metrics::{CountedJobs, Metrics};
 use crate::{backup, keys, sandbox};
@@ -21,7 +22,7 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, TrustedClock};
+use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::shared::{Clock, Random};
 use souk_domain::storage::Store;
@@ -58,18 +59,20 @@ pub struct Parts {
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub metrics: Metrics,
+    /// The proxy that is missing in the options, if there is one.
+    pub seen_proxy: SeenProxy,
 }
 
 /// Opens and migrates the database only, for commands that need nothing else.
 pub async fn open_store(common: &Common) -> Result<Context, Failure> {
     let OpenFolder { keys, database } = open_folder(common).await?;
-    Ok(context(common, &keys, database))
+    Ok(context(common, &keys, database, &Url::parse("http://localhost/")?))
 }
 
 /// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
 pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
     let OpenFolder { keys, database } = open_folder(common).await?;
-    let ctx = context(common, &keys, database);
+    let ctx = context(common, &keys, database, own_address);
     let app_key = AppKey::from_seed(&keys.identity.0);
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
     let cards = StripeRail::reaching(own_address, common.private_networks())?;
@@ -77,7 +80,7 @@ pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Co
     Ok(Context { networks, ..ctx })
 }
 
-fn context(common: &Common, keys: &StoreKeys, database: Database) -> Context {
+fn context(common: &Common, keys: &StoreKeys, database: Database, address: &Url) -> Context {
     Context {
         store: Arc::new(SqlStore::new(database, Arc::new(keys::secret_box(&keys.seed)))),
         clock: Arc::new(SystemClock),
@@ -88,6 +91,7 @@ fn context(common: &Common, keys: &StoreKeys, database: Database) -> Context {
         limits: common.limits(),
         trust: Arc::new(TrustedClock),
         disk: Arc::new(disks(common)),
+        installation: Arc::new(ProcessProbe::new(common, address, Sandbox::Off, SeenProxy::default())),
     }
 }
 
@@ -198,6 +202,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     }
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let mut networks = networks.with_sandbox(sandbox);
+    let (choice, seen_proxy) = (sandbox, SeenProxy::default());
     let sandbox = match sandbox {
         Sandbox::On => Some(sandbox::database(common).await?),
         Sandbox::Off => None,
@@ -225,6 +230,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             None => Arc::new(TrustedClock),
         },
         disk: Arc::clone(&disk),
+        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone())),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -266,7 +272,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         realtime: Arc::clone(&realtime),
         receipts: mails.clone(),
         billing_emails: mails.clone(),
-        confirmations: mails,
+        confirmations: mails.clone(),
+        owner_mails: mails,
     });
     let files = FileStore::open(common.data.join("files")).await?.with_reserve(disk);
     Ok(Parts {
@@ -288,6 +295,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         keys,
         tokens,
         metrics,
+        seen_proxy,
     })
 }
 

@@ -13,7 +13,7 @@ pub use secrets::{SecretFiles, hide_secrets, read_key_file, without_secrets};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parse::{
-    parse_concurrency, parse_database, parse_days, parse_holder, parse_http, parse_listen, parse_name, parse_proxy, parse_rate,
+    parse_caps, parse_concurrency, parse_database, parse_days, parse_holder, parse_http, parse_listen, parse_name, parse_proxy, parse_rate,
     parse_redis, parse_retry_days, parse_role, parse_sender, parse_smtp, parse_token,
 };
 use souk_adapters::outbound::PrivateNetworks;
@@ -22,6 +22,7 @@ use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_F
 use souk_domain::operation::{UNSUBMITTED_SESSION_DAYS, VisitorLimits};
 use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -245,6 +246,9 @@ pub struct ServeArgs {
     /// Another address and port, for health checks and metrics only: /healthz, /readyz, /metrics. Default: none.
     #[arg(long, env = "SOUK_HEALTH_LISTEN", value_name = "ADDRESS", value_parser = parse_listen)]
     pub health_listen: Option<SocketAddr>,
+    /// Minutes after their sign-in during which administrators can refund and pay out without signing in again.
+    #[arg(long, env = "SOUK_SIGN_IN_AGAIN_MINUTES", value_name = "MINUTES", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1_440))]
+    pub sign_in_again_minutes: u32,
     /// The bearer token with which /metrics answers on the store's own address. Default: it does not answer there.
     #[arg(long, env = "SOUK_METRICS_TOKEN", value_name = "TOKEN", value_parser = parse_token, hide_env_values = true)]
     pub metrics_token: Option<String>,
@@ -352,6 +356,9 @@ pub struct Common {
     /// Days that an overdue renewal waits for the customer before the overdraft protection pays it.
     #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
     pub overdraft_grace_days: u32,
+    /// The most that is refunded and paid out in 24 hours, by currency, such as USD=5000,SKT=200. Currencies without an entry have no cap.
+    #[arg(long, env = "SOUK_DAILY_CAPS", value_name = "SYMBOL=UNITS", default_value = "", value_parser = parse_caps)]
+    pub daily_caps: DailyCaps,
     /// The overdraft fee, in hundredths of a percent of the amount paid.
     #[arg(long, env = "SOUK_OVERDRAFT_FEE", value_name = "POINTS", default_value_t = OVERDRAFT_FEE_POINTS, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub overdraft_fee: u32,
@@ -390,9 +397,14 @@ impl Common {
             overdraft_grace: Duration::from_secs(u64::from(self.overdraft_grace_days) * 24 * 3_600),
             overdraft_fee_points: self.overdraft_fee,
             bounds: Some(Bounds::default()),
+            daily_caps: self.daily_caps.0.clone(),
         }
     }
 }
+
+/// Whole units by the symbol of their currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DailyCaps(pub BTreeMap<String, u64>);
 
 /// The days in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -448,6 +460,9 @@ mod tests {
             ("--retry-days", "0,3", "ascending numbers of days"),
             ("--days-until-cancel", "0", "from 1 to 365"),
             ("--unsubmitted-session-days", "0", "not in 1..=3650"),
+            ("--daily-caps", "USD", "such as USD=5000,SKT=200"),
+            ("--daily-caps", "USD=1.5", "such as USD=5000,SKT=200"),
+            ("--daily-caps", "USD=1,USD=2", "such as USD=5000,SKT=200"),
         ] {
             let message = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
             assert!(message.contains(expected), "{option}: {message}");
@@ -467,6 +482,8 @@ mod tests {
         let overdraft = parsed(&["--overdraft-grace-days", "1", "--overdraft-fee", "250"]);
         assert_eq!((overdraft.overdraft_grace.as_secs(), overdraft.overdraft_fee_points), (86_400, 250));
         assert_eq!(parsed(&["--retry-days", ""]).retry_days, [0_u32; 0]);
+        let caps = parsed(&["--daily-caps", "USD=5000, SKT=200"]).daily_caps;
+        assert_eq!(caps, [("SKT".to_owned(), 200), ("USD".to_owned(), 5_000)].into());
     }
 
     #[test]

@@ -2,16 +2,18 @@
 
 use crate::compose::{Failure, open_with_networks};
 use crate::config::DoctorArgs;
-use souk_domain::operation::DiskShortage;
+use souk_domain::doctor;
+use souk_domain::operation::{DiskShortage, Finding, FindingCode, Severity};
 use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck, RailError, Sandbox};
 use souk_domain::shared::{Amount, Mode};
 use url::Url;
 
-/// Checks the disk space, every active payment method, and whether strangers can reach the sandbox. With `--stake-for-gas` it stakes first
+/// Checks the disk space, every active payment method, whether strangers can reach the sandbox, and everything else that can be wrong or
+/// risky. With `--stake-for-gas` it stakes first
 /// where the store's account has the funds.
 ///
 /// # Errors
-/// Fails if the disk is short, or if a method does not work or lacks a stake for gas.
+/// Fails if the disk is short, if a method does not work or lacks a stake for gas, or if anything else needs attention.
 pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let store = args.address()?;
     let ctx = open_with_networks(&args.common, &store).await?;
@@ -37,15 +39,20 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     for line in risk_of_sandbox(is_sandbox_on, &store) {
         println!("{line}");
     }
+    let found = doctor::examine(&ctx).await?.into_iter().filter(|finding| !is_reported_above(finding.code));
+    let mut errors = 0;
+    for finding in found {
+        errors += usize::from(finding.code.severity() == Severity::Error);
+        println!("{}: {}", finding.code.severity().name(), described(&finding));
+        println!("  {}", remedy(&finding));
+    }
     if checked == 0 {
         println!("There are no active payment methods.");
     }
-    let methods = match missing {
-        0 => None,
-        1 => Some("one payment method needs attention".to_owned()),
-        _ => Some(format!("{missing} payment methods need attention")),
-    };
-    let problems: Vec<_> = shortage.map(|_| "the disk needs attention".to_owned()).into_iter().chain(methods).collect();
+    let methods = counted(missing, "one payment method needs attention", "payment methods need attention");
+    let findings = counted(errors, "one finding needs attention", "findings need attention");
+    let problems: Vec<_> =
+        shortage.map(|_| "the disk needs attention".to_owned()).into_iter().chain(methods).chain(findings).collect();
     if !problems.is_empty() {
         return Err(problems.join(", ").into());
     }
@@ -53,6 +60,15 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
         println!("Everything is in place.");
     }
     Ok(())
+}
+
+/// The number of things of a kind; `None`: there are none.
+fn counted(number: usize, one: &str, many: &str) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some(one.to_owned()),
+        _ => Some(format!("{number} {many}")),
+    }
 }
 
 /// What is printed about the disk.
@@ -68,6 +84,57 @@ fn disk_lines(shortage: Option<&DiskShortage>) -> Vec<String> {
         ]),
     }
     lines
+}
+
+/// Whether the command reports the disk, the methods and the sandbox itself, with more detail.
+const fn is_reported_above(code: FindingCode) -> bool {
+    matches!(code, FindingCode::Disk | FindingCode::MethodFails | FindingCode::Gas | FindingCode::SandboxOn)
+}
+
+/// What a finding says, in words.
+fn described(finding: &Finding) -> String {
+    let value = |name: &str| finding.value(name);
+    match finding.code {
+        FindingCode::Clock => {
+            format!("the clock of {} differs by {} seconds, so automatic billing has stopped", value("host"), value("seconds"))
+        }
+        FindingCode::Disk => format!("only {} bytes are free at {}, less than the reserve of {}", value("free"), value("path"), value("reserve")),
+        FindingCode::KeyReadable => format!("other users of this machine can read the store's key {}", value("path")),
+        FindingCode::DeadLetters => format!("messages that could not be delivered: {}", value("count")),
+        FindingCode::MethodFails => format!("the payment method {} does not work: {}", value("name"), value("problem")),
+        FindingCode::Holds => format!("subscriptions with billing on hold: {}", value("count")),
+        FindingCode::Breaker => format!("the network of the payment method {} does not answer", value("method")),
+        FindingCode::Gas => format!("the store has not staked for gas at the network of {}", value("name")),
+        FindingCode::NoHttps => format!("the store's address {} is not under https", value("address")),
+        FindingCode::SandboxOn => "the sandbox is on although the store's address is under https".to_owned(),
+        FindingCode::UntrustedProxy => format!("{} forwards requests but is not a trusted proxy", value("address")),
+        FindingCode::NoMailServer => "emails are written to the data folder, not sent".to_owned(),
+        FindingCode::NoOwnerEmail => "no owner has an email address".to_owned(),
+        FindingCode::NoRedis => "PostgreSQL is used without Redis, so only one process may run".to_owned(),
+        FindingCode::NoDailyCap => format!("refunds and payouts in {} have no daily cap", value("symbol")),
+        FindingCode::KeyInFolder => format!("the store's key is only in {}", value("path")),
+    }
+}
+
+/// What to do about a finding.
+fn remedy(finding: &Finding) -> String {
+    match finding.code {
+        FindingCode::Clock => "Set the clock right, or run `souk clock confirm` if it is right.".to_owned(),
+        FindingCode::Disk => "Free some space or enlarge the disk.".to_owned(),
+        FindingCode::KeyReadable => format!("Run `chmod 600 {}`.", finding.value("path")),
+        FindingCode::DeadLetters => "Run `souk dead-letters`, fix the cause, and retry them.".to_owned(),
+        FindingCode::MethodFails | FindingCode::Breaker => "Check the settings of the payment method and its network.".to_owned(),
+        FindingCode::Holds => "Decide about them on the page /console/on-hold.".to_owned(),
+        FindingCode::Gas => "Run `souk doctor --stake-for-gas`.".to_owned(),
+        FindingCode::NoHttps => "Put a proxy with a certificate in front, and set --public-url to its https address.".to_owned(),
+        FindingCode::SandboxOn => "Start the store with `--sandbox off`, unless it is a demo.".to_owned(),
+        FindingCode::UntrustedProxy => format!("If it is your proxy, start the store with `--trusted-proxy {}`.", finding.value("address")),
+        FindingCode::NoMailServer => "Set SMTP_URL to your mail server.".to_owned(),
+        FindingCode::NoOwnerEmail => "Sign in as the owner and enter an email address on the page /profile.".to_owned(),
+        FindingCode::NoRedis => "Set REDIS_URL before you start a second process.".to_owned(),
+        FindingCode::NoDailyCap => format!("Set --daily-caps, such as {}=1000.", finding.value("symbol")),
+        FindingCode::KeyInFolder => "Keep a copy elsewhere: without it, stored secrets cannot be read.".to_owned(),
+    }
 }
 
 /// What is printed about a method.
@@ -171,6 +238,14 @@ mod tests {
         assert!(risk.contains("risk: the sandbox is on") && risk.contains("`--sandbox off`"), "{risk}");
         assert!(risk_of_sandbox(false, &address("https://store.example/")).is_empty());
         assert!(risk_of_sandbox(true, &address("http://127.0.0.1:8080/")).is_empty());
+    }
+
+    #[test]
+    fn every_finding_is_described_with_its_remedy() {
+        for code in FindingCode::ALL {
+            let finding = Finding::new(*code).with("path", "data/secret.key").with("address", "10.0.0.9").with("symbol", "USD");
+            assert!(!described(&finding).is_empty() && remedy(&finding).ends_with('.'), "{code:?}");
+        }
     }
 
     #[test]

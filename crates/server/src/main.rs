@@ -13,6 +13,7 @@ mod doctor;
 mod faucet_limit;
 mod histories;
 mod html_shell;
+mod installation;
 mod keys;
 mod metrics;
 mod pages;

@@ -10,6 +10,7 @@ use crate::{demo, pages, sandbox, sandbox_off};
 use async_trait::async_trait;
 use poem::{EndpointExt, Route};
 use souk_adapters::identity::AppDidAuthTokens;
+use souk_adapters::persistence::SqlPersonalDataExports;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
 use souk_api::auth::token_hash;
@@ -183,8 +184,12 @@ fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
         tokens: parts.tokens.clone(),
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
+        exports: Arc::new(SqlPersonalDataExports(parts.database.clone())),
         realtime: Arc::clone(&parts.realtime),
-        limits: Arc::new(Limits::behind(args.trusted_proxy.clone()).with_sockets(capacity.total / 2)),
+        sign_in_again_after: Duration::from_secs(u64::from(args.sign_in_again_minutes) * 60),
+        limits: Arc::new(
+            Limits::behind(args.trusted_proxy.clone()).with_sockets(capacity.total / 2).reporting_to(parts.seen_proxy.clone()),
+        ),
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }

@@ -62,7 +62,7 @@ const LAYERS: [&[&str]; 6] = [
     &["access", "customer", "mail", "pricing", "store"],
     &["payment"],
     &["billing"],
-    &["checkout"],
+    &["checkout", "privacy", "doctor"],
 ];
 
 /// Allowed dependencies between modules of the same layer.

@@ -5,6 +5,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
+use souk_domain::doctor;
 use souk_domain::mail::CONFIRMATION_INTERVAL;
 use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_visitor_limits};
 use souk_domain::payment;
@@ -62,6 +63,8 @@ enum RecurringJob {
     ImportMovements,
     /// In a restored store: ends the hold once its original is stopped.
     CheckRestore,
+    /// Orders emails to the owner about what is wrong.
+    NotifyOwner,
 }
 
 impl RecurringJob {
@@ -74,7 +77,7 @@ impl RecurringJob {
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::EnforceVisitorLimits => false,
-            Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore => false,
+            Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore | Self::NotifyOwner => false,
         }
     }
 
@@ -84,7 +87,7 @@ impl RecurringJob {
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 19] = [
+const TABLE: [(RecurringJob, Duration); 20] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -108,6 +111,7 @@ const TABLE: [(RecurringJob, Duration); 19] = [
     (RecurringJob::CheckDisk, Duration::from_secs(30)),
     (RecurringJob::ImportMovements, Duration::from_secs(5)),
     CHECK_RESTORE,
+    (RecurringJob::NotifyOwner, Duration::from_secs(60)),
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
 const CHECK_RESTORE: (RecurringJob, Duration) = (RecurringJob::CheckRestore, Duration::from_secs(2));
@@ -255,6 +259,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ImportMovements if ctx.networks.is_held() => billing::import_movements(ctx).await.map_err(|error| text(&error)),
         RecurringJob::ImportMovements => Ok(()),
         RecurringJob::CheckRestore => check_restore_hold(ctx).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::NotifyOwner => doctor::notify_owner(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())
 }
@@ -381,7 +386,8 @@ mod tests {
                 "CheckClock",
                 "CheckDisk",
                 "ImportMovements",
-                "CheckRestore"
+                "CheckRestore",
+                "NotifyOwner"
             ]
         );
         // A restored store does the same as one with a doubted clock, and advances no test clock.
@@ -397,7 +403,8 @@ mod tests {
                 "CheckClock",
                 "CheckDisk",
                 "ImportMovements",
-                "CheckRestore"
+                "CheckRestore",
+                "NotifyOwner"
             ]
         );
     }

@@ -16,6 +16,22 @@ type Narrow<T, Fields extends { [Key in keyof Fields]: Key extends keyof T ? unk
 > &
   Fields;
 
+export type Login = ServerObject<'Login'>;
+
+export type AuditEntry = Narrow<
+  ServerObject<'AuditEntry'>,
+  {
+    actor: { type: 'user' | 'key' | 'command'; id: string; name: string };
+    livemode?: boolean | null;
+    address?: string | null;
+  }
+>;
+
+export type Examination = Narrow<
+  ServerObject<'Examination'>,
+  { list: { code: string; severity: 'error' | 'warning' | 'notice'; params: Record<string, string> }[] }
+>;
+
 /** Bilingual text of the store. */
 export interface Text {
   en: string;

@@ -117,21 +117,29 @@ function ModeMenu() {
 }
 
 type ConsolePage =
+  | '/console/audit-log'
   | '/console/credit-notes'
   | '/console/disputes'
+  | '/console/doctor'
   | '/console/on-hold'
   | '/console/payment-methods'
   | '/console/stakes'
   | '/console/test-clocks';
-type AccountPage = '/customer' | '/profile' | ConsolePage;
+type AccountPage = '/customer' | '/customer/security' | '/profile' | ConsolePage;
 
 /** The console pages; test clocks exist in test mode only. */
-const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): MenuEntry<ConsolePage>[] => [
+const consoleEntries = (
+  t: ReturnType<typeof useTexts>['t'],
+  live: boolean,
+  isOwner: boolean,
+): MenuEntry<ConsolePage>[] => [
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
   { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
   { key: '/console/on-hold', icon: <Receipt />, label: t('header.onHold') },
   { key: '/console/payment-methods', icon: <Wallet />, label: t('header.paymentMethods') },
+  { key: '/console/audit-log', icon: <Shield />, label: t('header.auditLog') },
+  ...(isOwner ? [{ key: '/console/doctor' as const, icon: <Shield />, label: t('header.doctor') }] : []),
   ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
 ];
 
@@ -150,8 +158,9 @@ function AccountMenu() {
   }
   const entries: MenuEntry<AccountPage | 'logout'>[] = [
     { key: '/customer', icon: <Bag />, label: t('header.portal') },
-    ...(isAdmin(user) ? consoleEntries(t, live) : []),
+    ...(isAdmin(user) ? consoleEntries(t, live, user.role === 'owner') : []),
     { key: '/profile', icon: <User />, label: t('header.profile') },
+    { key: '/customer/security', icon: <Shield />, label: t('header.security') },
     { key: 'logout', icon: <Logout />, label: t('session.logout'), divided: true },
   ];
   return (

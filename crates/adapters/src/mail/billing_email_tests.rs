@@ -528,9 +528,9 @@ fn a_link_opens_its_own_page_for_thirty_days() {
     assert!(links[0].starts_with("https://souk.example/customer/invoice/in_7?action=renew&authToken="), "{links:?}");
     assert!(links[1].starts_with("https://souk.example/customer/subscription/sub_1?authToken="), "{links:?}");
     let (pay, see) = (token(&links[0]), token(&links[1]));
-    assert_eq!(tokens().subject(&pay, at(59)), Some("in_7"));
-    assert_eq!(tokens().subject(&see, at(59)), Some("sub_1"));
-    assert_eq!(tokens().subject(&pay, at(60)), None);
+    assert_eq!(tokens().open(&pay, at(59)).map(|link| link.subject), Some("in_7"));
+    assert_eq!(tokens().open(&see, at(59)).map(|link| link.subject), Some("sub_1"));
+    assert_eq!(tokens().open(&pay, at(60)).map(|link| link.subject), None);
     assert!(!mail.subject.contains(&pay) && !mail.subject.contains("in_7"), "{}", mail.subject);
 }
 

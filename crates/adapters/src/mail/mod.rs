@@ -5,6 +5,7 @@ mod credit_templates;
 mod email_layout;
 mod email_service;
 mod mailbox;
+mod operation_templates;
 mod payment_templates;
 mod receipt;
 mod store_mails;
@@ -69,5 +70,7 @@ impl MailError {
 mod billing_email_tests;
 #[cfg(test)]
 mod credit_email_tests;
+#[cfg(test)]
+mod operation_tests;
 #[cfg(test)]
 mod tests;

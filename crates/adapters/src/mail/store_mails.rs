@@ -12,6 +12,7 @@ use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
     PrintError, ReceiptMailer, ReceiptOrder,
 };
+use souk_domain::doctor::{OwnerMailer, OwnerNotice};
 use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery, MailingError};
 use souk_domain::shared::{Amount, Language};
 
@@ -52,6 +53,13 @@ impl ConfirmationMailer for StoreMails {
         let url = self.service().address(&format!("/confirm-email?token={token}"));
         let outgoing = confirmation_email(email, &self.printer.seller.name, &self.service().address("/"), &url);
         self.deliver(&outgoing, Delivery::Server).await
+    }
+}
+
+#[async_trait]
+impl OwnerMailer for StoreMails {
+    async fn send(&self, notice: &OwnerNotice, delivery: Delivery) -> Result<(), MailingError> {
+        self.deliver(&self.service().owner_notice(notice), delivery).await
     }
 }
 

@@ -14,6 +14,7 @@ pub struct SqlApiKeys<'s>(pub &'s mut Connection);
 #[async_trait]
 impl ApiKeys for SqlApiKeys<'_> {
     async fn insert(&mut self, key: &ApiKey, hash: &TokenHash) -> Result<(), StorageError> {
+        self.0.note(&key.id);
         let insert = "INSERT INTO api_keys (id, hash, name, livemode, scopes, created_at, last_used_at, revoked_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let query = self.0.query(insert).bind(&key.id).bind(hash).bind(&key.name).bind(key.mode).bind(&key.scopes);

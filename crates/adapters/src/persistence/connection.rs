@@ -33,7 +33,7 @@ pub struct Connection {
     /// True once a deferred statement failed or was interrupted. The commit then fails.
     failed: bool,
     /// The id prefixes that [`Connection::note`] keeps.
-    noted_kinds: &'static [&'static str],
+    noted_kinds: Vec<&'static str>,
     noted: Vec<String>,
 }
 
@@ -97,16 +97,16 @@ pub struct Sql {
 
 impl Connection {
     pub(super) fn new(state: ConnectionState, published: Arc<Notify>) -> Self {
-        Self { state, published, publishes: false, deferred: Vec::new(), failed: false, noted_kinds: &[], noted: Vec::new() }
+        Self { state, published, publishes: false, deferred: Vec::new(), failed: false, noted_kinds: Vec::new(), noted: Vec::new() }
     }
 
     /// Keeps the ids of these kinds that repositories note.
-    pub(super) fn note_kinds(&mut self, kinds: &'static [&'static str]) {
-        self.noted_kinds = kinds;
+    pub(super) fn note_kinds(&mut self, kinds: &[&[&'static str]]) {
+        self.noted_kinds = kinds.concat();
     }
 
     /// Notes an object that this unit of work creates, or finds created by an equal request. If the caller's answer is lost, it is
-    /// rebuilt from this object.
+    /// rebuilt from this object; the audit log names it.
     pub(super) fn note<I: Id>(&mut self, id: &I) {
         if self.noted_kinds.contains(&I::PREFIX) && self.noted.len() < NOTED_MAX {
             self.noted.push(id.to_string());

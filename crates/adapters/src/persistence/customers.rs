@@ -6,7 +6,7 @@ use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
-use souk_domain::shared::{CustomerId, Listed, MethodId, Mode, Page, StorageError};
+use souk_domain::shared::{CustomerId, Listed, MethodId, Mode, Page, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id " (among "$1") " ORDER BY id");
 
@@ -45,6 +45,18 @@ impl Customers for SqlCustomers<'_> {
         let listed = list(self.0, &SEARCH, page, |query| query.bind(mode).bind(words).bind(pattern.as_str()), customer).await?;
         let by_id = "SELECT * FROM customers WHERE (id = $1 OR did = $1) AND livemode = $2";
         or_by_id(self.0, listed, by_id, words, mode, customer).await
+    }
+
+    async fn revoke_links(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE customers SET links_revoked_at = $2 WHERE did = $1";
+        self.0.query(update).bind(did).bind(now).execute().await.map(drop)
+    }
+
+    async fn links_revoked_at(&mut self, subject: &str) -> Result<Option<Timestamp>, StorageError> {
+        let select = "SELECT links_revoked_at FROM customers WHERE id IN
+                          (SELECT customer_id FROM invoices WHERE id = $1 UNION SELECT customer_id FROM subscriptions WHERE id = $1)";
+        let row = self.0.query(select).bind(subject).optional().await?;
+        Ok(row.map(|row| row.get::<Option<Timestamp>>("links_revoked_at")).transpose()?.flatten())
     }
 
     async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {

@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds, UnsettledRefund};
-use souk_domain::shared::{CreditNoteId, InvoiceId, Listed, MethodId, Mode, Page, RefundId, StorageError};
+use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, InvoiceId, Listed, MethodId, Mode, Page, RefundId, StorageError};
 
 /// One list per index, as for invoices.
 macro_rules! refunds {
@@ -24,6 +24,8 @@ pub(super) const UNSETTLED_OF: Sql = sql_per_dialect!(
     "SELECT invoice_id, status, amount FROM refunds WHERE invoice_id " (among "$1")
     " AND (status = 'pending' OR status = 'failed' AND kind = 'refund') ORDER BY id"
 );
+pub(super) const AMOUNTS_SINCE: &str = "SELECT amount FROM refunds WHERE livemode = $1 AND currency_id = $2 AND id >= $3
+    AND kind <> 'dashboard_refund' AND status <> 'canceled' AND NOT (kind = 'balance_payout' AND status = 'failed')";
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
@@ -72,6 +74,11 @@ impl Refunds for SqlRefunds<'_> {
             Ok(UnsettledRefund { invoice_id: row.get("invoice_id")?, amount: row.get("amount")?, has_failed })
         };
         rows.iter().map(refund).collect()
+    }
+
+    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, first: &RefundId) -> Result<Vec<Amount>, StorageError> {
+        let rows = self.0.query(AMOUNTS_SINCE).bind(mode).bind(currency).bind(first).all().await?;
+        rows.iter().map(|row| row.get("amount")).collect()
     }
 
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError> {

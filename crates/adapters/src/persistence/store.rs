@@ -1,15 +1,16 @@
 //! Implements the domain's [`Store`] port: units of work, each over one connection.
 
+use super::audit_log::{AuditedCall, KINDS};
 use super::idempotency_keys::Fence;
 use super::{
-    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
+    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlAuditLog, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
     SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
     SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates,
-    SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlRestores, SqlStakes,
-    SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData, SqlPrices, SqlProducts, SqlRefunds,
+    SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
-use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
+use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
 use souk_domain::billing::{
     Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
     UsageRecords,
@@ -19,9 +20,10 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
+use souk_domain::privacy::PersonalData;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -33,6 +35,7 @@ pub struct SqlStore {
     database: Database,
     secrets: Arc<SecretBox>,
     fence: Option<Arc<Fence>>,
+    audited: Option<AuditedCall>,
 }
 
 impl SqlStore {
@@ -40,7 +43,7 @@ impl SqlStore {
     /// payments, and responses stored under idempotency keys.
     #[must_use]
     pub const fn new(database: Database, secrets: Arc<SecretBox>) -> Self {
-        Self { database, secrets, fence: None }
+        Self { database, secrets, fence: None, audited: None }
     }
 }
 
@@ -48,18 +51,23 @@ impl SqlStore {
 impl Store for SqlStore {
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
         let mut connection = self.database.begin().await?;
-        if let Some(fence) = &self.fence {
-            connection.note_kinds(fence.kinds());
-        }
-        Ok(Box::new(SqlUnitOfWork { connection, secrets: Arc::clone(&self.secrets), fence: self.fence.clone() }))
+        let of_fence = self.fence.as_ref().map_or(&[] as &[&str], |fence| fence.kinds());
+        connection.note_kinds(&[of_fence, if self.audited.is_some() { KINDS } else { &[] }]);
+        let (secrets, fence, audited) = (Arc::clone(&self.secrets), self.fence.clone(), self.audited.clone());
+        Ok(Box::new(SqlUnitOfWork { connection, secrets, fence, audited }))
     }
 
     fn for_call(&self, call: KeyedCall) -> Arc<dyn Store> {
         Arc::new(Self { fence: Some(Arc::new(Fence::new(call))), ..self.clone() })
     }
 
+    fn audited(&self, entry: AuditEntry) -> Arc<dyn Store> {
+        Arc::new(Self { audited: Some(AuditedCall::new(entry)), ..self.clone() })
+    }
+
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
-        Ok(Box::new(SqlUnitOfWork { connection: self.database.read().await?, secrets: Arc::clone(&self.secrets), fence: None }))
+        let connection = self.database.read().await?;
+        Ok(Box::new(SqlUnitOfWork { connection, secrets: Arc::clone(&self.secrets), fence: None, audited: None }))
     }
 
     async fn ping(&self) -> Result<(), StorageError> {
@@ -72,6 +80,8 @@ struct SqlUnitOfWork {
     secrets: Arc<SecretBox>,
     /// The fence of the call with an idempotency key to which this unit of work belongs.
     fence: Option<Arc<Fence>>,
+    /// The call to which this unit of work belongs, if the audit log records it.
+    audited: Option<AuditedCall>,
 }
 
 macro_rules! repositories {
@@ -88,6 +98,7 @@ impl UnitOfWork for SqlUnitOfWork {
         users: Users as SqlUsers;
         browser_sessions: BrowserSessions as SqlBrowserSessions;
         api_keys: ApiKeys as SqlApiKeys;
+        audit_log: AuditLog as SqlAuditLog;
         connect_sessions: ConnectSessions as SqlConnectSessions;
         customers: Customers as SqlCustomers;
         products: Products as SqlProducts;
@@ -117,6 +128,8 @@ impl UnitOfWork for SqlUnitOfWork {
         stored_by_visitors: StoredByVisitors as SqlStoredByVisitors;
         restores: Restores as SqlRestores;
         found_payments: FoundPayments as SqlFoundPayments;
+        owner_notices: OwnerNotices as SqlOwnerNotices;
+        personal_data: PersonalData as SqlPersonalData;
         outbox: Outbox as SqlOutbox;
     }
 
@@ -143,10 +156,21 @@ impl UnitOfWork for SqlUnitOfWork {
     }
 
     async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {
-        let Some(fence) = self.fence.take() else { return self.connection.commit().await };
-        let written = fence.write(&mut self.connection).await?;
+        let audited = match self.audited.take() {
+            Some(call) if call.write(&mut self.connection).await? => Some(call),
+            _ => None,
+        };
+        let fence = match self.fence.take() {
+            Some(fence) => Some((fence.write(&mut self.connection).await?, fence)),
+            None => None,
+        };
         self.connection.commit().await?;
-        fence.confirm(written);
+        if let Some((written, fence)) = fence {
+            fence.confirm(written);
+        }
+        if let Some(call) = audited {
+            call.confirm();
+        }
         Ok(())
     }
 

@@ -1,9 +1,13 @@
 //! Users and their passports.
 
-use super::{Connection, Row};
+use super::columns::keys;
+use super::listing::sql_per_dialect;
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::{Caller, Did, Passport, Role, TokenHash, User, Users};
 use souk_domain::shared::{PassportId, StorageError, Timestamp};
+
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "$1") " ORDER BY did");
 
 pub struct SqlUsers<'s>(pub &'s mut Connection);
 
@@ -14,9 +18,14 @@ impl Users for SqlUsers<'_> {
         row.as_ref().map(user).transpose()
     }
 
+    async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<User>, StorageError> {
+        let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(dids)).all().await?;
+        rows.iter().map(user).collect()
+    }
+
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError> {
-        // One statement, because every request of a signed-in user runs it. The two tables share no column name.
-        let select = "SELECT users.*, passports.* FROM browser_sessions JOIN users ON users.did = browser_sessions.user_did
+        // One statement, because every request of a signed-in user runs it. The columns of the tables have different names.
+        let select = "SELECT browser_sessions.signed_in_at, users.*, passports.* FROM browser_sessions JOIN users ON users.did = browser_sessions.user_did
                       LEFT JOIN passports ON passports.holder = users.did AND passports.revoked_at IS NULL
                       WHERE browser_sessions.token = $1 AND browser_sessions.expires_at > $2 ORDER BY passports.issued_at, passports.id";
         let rows = self.0.query(select).bind(token).bind(now).all().await?;
@@ -27,7 +36,7 @@ impl Users for SqlUsers<'_> {
                 held.push(passport(row)?);
             }
         }
-        Ok(Some(Caller { user: user(first)?, passports: highest_first(held) }))
+        Ok(Some(Caller { user: user(first)?, passports: highest_first(held), signed_in_at: first.get("signed_in_at")? }))
     }
 
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError> {
@@ -60,6 +69,7 @@ impl Users for SqlUsers<'_> {
     }
 
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError> {
+        self.0.note(&passport.id);
         let insert = "INSERT INTO passports (id, holder, role, issued_at, revoked_at) VALUES ($1, $2, $3, $4, $5)";
         let query = self.0.query(insert).bind(&passport.id).bind(&passport.holder).bind(passport.role);
         query.bind(passport.issued_at).bind(passport.revoked_at).execute().await?;

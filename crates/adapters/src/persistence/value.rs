@@ -11,7 +11,7 @@
 //! | bytes | BLOB | BYTEA |
 
 use bigdecimal::{BigDecimal, ToPrimitive};
-use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
+use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Operation, Role, TokenHash};
 use souk_domain::billing::{
     BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, HoldReason, InvoiceStatus, PlanChangeFailure, ReleaseReason,
     StakePurpose, StakeStatus, StakeSubject, StakeTransferKind, SubscriptionStatus, UsageAction,
@@ -206,6 +206,7 @@ stored! {
     TokenHash, Bytes, hash => Some(hash.to_vec()), bytes => bytes.try_into().ok();
     Mode, Bool, mode => Some(mode.is_live()), live => Some(Self::from_livemode(live));
     Language, Text, language => Some(language.tag().to_owned()), tag => Some(Self::from_tag(&tag));
+    Operation, Text, operation => Some(operation.code().to_owned()), code => Self::from_code(&code);
     Account, Text, account => Some(account.name()), name => Self::from_name(&name);
     Side, Text, side => Some(match side { Self::Debit => "debit", Self::Credit => "credit" }.to_owned()), name => match name.as_str() {
         "debit" => Some(Self::Debit),
@@ -228,7 +229,7 @@ macro_rules! stored_ids {
     ($($id:ident),* $(,)?) => { stored! { $($id, Text, id => Some(id.to_string()), text => $id::parse(&text).ok();)* } };
 }
 stored_ids! {
-    UserId, LoginId, PassportId, ApiKeyId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
+    UserId, LoginId, PassportId, ApiKeyId, AuditEntryId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
     SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId, StakeId,
 }

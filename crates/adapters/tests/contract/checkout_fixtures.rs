@@ -12,7 +12,7 @@ use souk_domain::checkout::{
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, PageInfo};
-use souk_domain::operation::{TrustedClock, VisitorLimits};
+use souk_domain::operation::{KnownInstallation, TrustedClock, UnlimitedDisk, VisitorLimits};
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Description, Intent, IntentStatus, Method, MethodKind, MethodSettings, Purpose, Secret,
 };
@@ -58,6 +58,8 @@ pub fn context(db: &Database, now: Timestamp) -> Context {
         policy: BillingPolicy::default(),
         limits: VisitorLimits::default(),
         trust: Arc::new(TrustedClock),
+        disk: Arc::new(UnlimitedDisk),
+        installation: Arc::new(KnownInstallation::default()),
     }
 }
 

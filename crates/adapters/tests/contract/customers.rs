@@ -1,6 +1,6 @@
 //! Customers: one per user and mode.
 
-use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, id, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
 use souk_domain::customer::Customer;
 use souk_domain::shared::{CustomerId, Mode, Page};
@@ -28,6 +28,21 @@ on_both! {
             assert_eq!(found.id, id(name));
         }
         assert_eq!(unit.customers().find_by_did(Mode::Live, &did("z1bob")).await.expect("reads"), None);
+    }
+
+    async fn revoked_links_are_those_of_the_user_in_both_modes(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        let holder = unit.customers().find(&id("cus_1")).await.expect("reads").expect("is there").did;
+        assert_eq!(unit.customers().links_revoked_at("in_1").await.expect("reads"), None);
+        unit.customers().revoke_links(&did("z1nobody"), at(4)).await.expect("revokes nothing");
+        assert_eq!(unit.customers().links_revoked_at("in_1").await.expect("reads"), None);
+        unit.customers().revoke_links(&holder, at(5)).await.expect("revokes");
+        assert_eq!(unit.customers().links_revoked_at("in_1").await.expect("reads"), Some(at(5)));
+        assert_eq!(unit.customers().links_revoked_at("in_9").await.expect("reads"), None);
+        unit.customers().upsert(&Customer { did: holder, ..customer("cus_1", "z1anna") }).await.expect("buys again");
+        assert_eq!(unit.customers().links_revoked_at("in_1").await.expect("reads"), Some(at(5)));
     }
 
     async fn customers_are_found_by_name_mail_phone_id_and_did(db: &TestDatabase) {

@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod audit_log;
 mod backup;
 mod balances;
 mod beancount;

@@ -111,6 +111,25 @@ on_both! {
         assert_eq!(unit.refunds().unsettled_of(&[]).await.expect("reads"), []);
     }
 
+    async fn the_amounts_of_a_day_are_those_that_left_the_store(db: &TestDatabase) {
+        let of = |name: &str, kind, status, amount| Refund { kind, status, amount: Amount::new(amount), ..refund(name) };
+        let refunds = [
+            of("re_1", RefundType::Refund, RefundStatus::Pending, 1),
+            of("re_2", RefundType::Refund, RefundStatus::Pending, 2),
+            of("re_3", RefundType::Refund, RefundStatus::Failed, 4),
+            of("re_4", RefundType::Refund, RefundStatus::Canceled, 8),
+            of("re_5", RefundType::Dashboard, RefundStatus::Succeeded, 16),
+            Refund { status: RefundStatus::Failed, amount: Amount::new(32), ..payout("re_6") },
+            Refund { status: RefundStatus::Succeeded, amount: Amount::new(64), ..payout("re_7") },
+        ];
+        open(db, &refunds).await;
+        let mut unit = read(db).await;
+        let amounts = unit.refunds().amounts_since(Mode::Test, &id("pc_1"), &id("re_2")).await.expect("reads");
+        assert_eq!(Amount::sum(amounts).expect("adds"), Amount::new(2 + 4 + 64));
+        assert_eq!(unit.refunds().amounts_since(Mode::Live, &id("pc_1"), &id("re_1")).await.expect("reads"), []);
+        assert_eq!(unit.refunds().amounts_since(Mode::Test, &id("pc_2"), &id("re_1")).await.expect("reads"), []);
+    }
+
     async fn exactly_one_caller_finishes_a_refund(db: &TestDatabase) {
         open(db, &[refund("re_1")]).await;
         let finished = all_at_once(db, 8, |db, number| async move {

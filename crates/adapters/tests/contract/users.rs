@@ -2,7 +2,7 @@
 
 use crate::checkout_fixtures::{address, all_at_once, at, begin, did, id, read};
 use souk_adapters::on_both;
-use souk_domain::access::{ApiKey, Passport, Role, Scope, User};
+use souk_domain::access::{ApiKey, Login, Passport, Role, Scope, TokenHash, User};
 use souk_domain::shared::{Language, Mode, StorageError};
 
 fn user(name: &str) -> User {
@@ -21,6 +21,19 @@ fn user(name: &str) -> User {
 
 fn passport(name: &str, role: Role) -> Passport {
     Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None }
+}
+
+/// A login whose id is named after its token.
+fn login(token: TokenHash, from: i64, until: i64) -> Login {
+    Login {
+        id: id(&format!("lgn_{}", token[0])),
+        user: did("z1anna"),
+        device: "A browser".to_owned(),
+        created_at: at(from),
+        signed_in_at: at(from),
+        used_at: at(from),
+        expires_at: at(until),
+    }
 }
 
 fn key() -> ApiKey {
@@ -78,8 +91,8 @@ on_both! {
     async fn a_login_ends_when_it_expires_or_is_deleted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
-        unit.browser_sessions().insert(&[1; 32], &did("z1anna"), at(0), at(60)).await.expect("inserts");
-        unit.browser_sessions().insert(&[2; 32], &did("z1anna"), at(0), at(90)).await.expect("inserts");
+        unit.browser_sessions().insert(&[1; 32], &login([1; 32], 0, 60)).await.expect("inserts");
+        unit.browser_sessions().insert(&[2; 32], &login([2; 32], 0, 90)).await.expect("inserts");
         assert_eq!(unit.browser_sessions().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
         assert_eq!(unit.browser_sessions().find(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.browser_sessions().find(&[3; 32], at(0)).await.expect("reads"), None);
@@ -95,11 +108,51 @@ on_both! {
         assert_eq!(unit.browser_sessions().find(&[2; 32], at(0)).await.expect("reads"), None);
     }
 
+    async fn logins_are_listed_by_their_last_use_and_ended_by_their_own_user_only(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        unit.users().upsert(&User { did: did("z1bob"), ..user("Bob") }).await.expect("inserts");
+        for number in 1..=3 {
+            unit.browser_sessions().insert(&[number; 32], &login([number; 32], 0, 90)).await.expect("inserts");
+        }
+        let of_bob = Login { user: did("z1bob"), ..login([4; 32], 0, 90) };
+        unit.browser_sessions().insert(&[4; 32], &of_bob).await.expect("inserts");
+        unit.browser_sessions().insert(&[5; 32], &login([5; 32], 0, 20)).await.expect("inserts");
+        unit.browser_sessions().touch(&[2; 32], at(20)).await.expect("touches");
+        unit.browser_sessions().touch(&[2; 32], at(10)).await.expect("does nothing");
+        unit.browser_sessions().sign_in_again(&[1; 32], at(30)).await.expect("signs in");
+        unit.commit().await.expect("commits");
+        let again = Login { signed_in_at: at(30), used_at: at(30), ..login([1; 32], 0, 90) };
+        let used = Login { used_at: at(20), ..login([2; 32], 0, 90) };
+        let mut unit = begin(db).await;
+        assert_eq!(unit.browser_sessions().find_login(&[1; 32], at(30)).await.expect("reads"), Some(again.clone()));
+        assert_eq!(unit.browser_sessions().find_login(&[5; 32], at(30)).await.expect("reads"), None, "it is over");
+        let caller = unit.users().find_by_login(&[1; 32], at(30)).await.expect("reads").expect("is signed in");
+        assert_eq!(caller.signed_in_at, at(30));
+        let anna = did("z1anna");
+        let listed = unit.browser_sessions().list(&anna, at(30), 10).await.expect("lists");
+        assert_eq!(listed, [again, used.clone(), login([3; 32], 0, 90)]);
+        assert_eq!(unit.browser_sessions().list(&anna, at(30), 1).await.expect("lists").len(), 1);
+        assert!(!unit.browser_sessions().end(&anna, &id("lgn_4")).await.expect("answers"), "it is Bob's");
+        assert!(unit.browser_sessions().end(&anna, &id("lgn_3")).await.expect("ends"));
+        assert_eq!(unit.browser_sessions().end_others(&anna, Some(&[2; 32])).await.expect("ends"), 2);
+        assert_eq!(unit.browser_sessions().list(&anna, at(30), 10).await.expect("lists"), [used]);
+        assert_eq!(unit.browser_sessions().end_others(&anna, None).await.expect("ends"), 1);
+        assert_eq!(unit.browser_sessions().find(&[4; 32], at(30)).await.expect("reads"), Some(did("z1bob")));
+    }
+
+    async fn users_are_found_by_several_dids(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        let found = unit.users().find_all(&[did("z1anna"), did("z1nobody")]).await.expect("reads");
+        assert_eq!(found, [user("Anna")]);
+    }
+
     async fn pruning_removes_no_more_than_its_limit(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         for number in 0..5 {
-            unit.browser_sessions().insert(&[number; 32], &did("z1anna"), at(0), at(1)).await.expect("inserts");
+            unit.browser_sessions().insert(&[number; 32], &login([number; 32], 0, 1)).await.expect("inserts");
         }
         assert_eq!(unit.browser_sessions().prune(at(2), 3).await.expect("prunes"), 3);
         assert_eq!(unit.browser_sessions().prune(at(2), 3).await.expect("prunes"), 2);

@@ -7,7 +7,8 @@ use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
 use souk_domain::access::{self, ApiKey, Did};
 use souk_domain::context::Context;
-use souk_domain::shared::{Language, Mode, StorageError};
+use souk_domain::customer::open_link;
+use souk_domain::shared::{Language, Mode, StorageError, Timestamp};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +73,13 @@ impl<'a> FromRequest<'a> for SignedIn {
     }
 }
 
+impl SignedIn {
+    /// As [`Writes::check_recent`].
+    pub fn check_recent(&self, app: &App) -> Result<(), Problem> {
+        check_recent(app, Some(self.0.signed_in_at))
+    }
+}
+
 /// A resource for which API keys have scopes.
 pub trait Resource: Send + Sync + 'static {
     /// One of `Scope::RESOURCES`.
@@ -117,18 +125,38 @@ pub struct Reads<R> {
 #[derive(Debug, Clone, Copy)]
 pub struct Writes<R> {
     pub mode: Mode,
+    /// When the user last proved their identity; `None` for an API key.
+    signed_in_at: Option<Timestamp>,
     resource: PhantomData<R>,
 }
 
 impl<'a, R: Resource> FromRequest<'a> for Reads<R> {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(Self { mode: permit(request, R::NAME, false).await?, resource: PhantomData })
+        Ok(Self { mode: permit(request, R::NAME, false).await?.mode, resource: PhantomData })
     }
 }
 
 impl<'a, R: Resource> FromRequest<'a> for Writes<R> {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(Self { mode: permit(request, R::NAME, true).await?, resource: PhantomData })
+        let Permit { mode, signed_in_at } = permit(request, R::NAME, true).await?;
+        Ok(Self { mode, signed_in_at, resource: PhantomData })
+    }
+}
+
+impl<R> Writes<R> {
+    /// Checks that a user has signed in recently, because the call moves money out of the store. An API key has no sign-in.
+    ///
+    /// # Errors
+    /// 403 with a code of its own, after which the page asks the user to sign in again.
+    pub fn check_recent(&self, app: &App) -> Result<(), Problem> {
+        check_recent(app, self.signed_in_at)
+    }
+}
+
+fn check_recent(app: &App, signed_in_at: Option<Timestamp>) -> Result<(), Problem> {
+    match signed_in_at {
+        Some(at) if app.ctx.now().since(at) > app.sign_in_again_after => Err(Problem::sign_in_again()),
+        _ => Ok(()),
     }
 }
 
@@ -163,6 +191,14 @@ impl<R: Resource> Reader<R> {
         match self {
             Self::Person(caller, _) => caller.is_admin(),
             Self::Key(..) => true,
+        }
+    }
+
+    /// As [`Writes::check_recent`], for a user who acts for the store.
+    pub fn check_recent(&self, app: &App) -> Result<(), Problem> {
+        match self {
+            Self::Person(caller, _) if caller.is_admin() => check_recent(app, Some(caller.signed_in_at)),
+            Self::Person(..) | Self::Key(..) => Ok(()),
         }
     }
 
@@ -247,7 +283,10 @@ impl<R: Resource> LinkHolder<R> {
         let query = request.uri().query().unwrap_or_default();
         let token =
             url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
-        let linked_id = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
+        let linked_id = match token {
+            Some(token) => open_link(&app.ctx, &app.tokens, &token).await?,
+            None => None,
+        };
         let reader = Reader::of(request, write).await?;
         let mode = reader.as_ref().map_or_else(|| RequestContext::of(request).mode, Reader::mode);
         match (&reader, &linked_id) {
@@ -269,15 +308,21 @@ impl<'a, R: Resource> FromRequest<'a> for LinkActor<R> {
     }
 }
 
-async fn permit(request: &Request, resource: &str, write: bool) -> Result<Mode, Problem> {
+/// What a caller may do across the whole store.
+struct Permit {
+    mode: Mode,
+    signed_in_at: Option<Timestamp>,
+}
+
+async fn permit(request: &Request, resource: &str, write: bool) -> Result<Permit, Problem> {
     if let Some(key) = api_key(request).await? {
         return match key.scopes.iter().any(|scope| scope.allows(resource, write)) {
-            true => Ok(key.mode),
+            true => Ok(Permit { mode: key.mode, signed_in_at: None }),
             false => Err(Problem::forbidden()),
         };
     }
     match caller(request).await? {
-        Some(caller) if caller.is_admin() => Ok(RequestContext::of(request).mode),
+        Some(caller) if caller.is_admin() => Ok(Permit { mode: RequestContext::of(request).mode, signed_in_at: Some(caller.signed_in_at) }),
         Some(_) => Err(Problem::forbidden()),
         None => Err(Problem::signed_out()),
     }

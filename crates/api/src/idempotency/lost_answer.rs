@@ -83,11 +83,12 @@ impl Source {
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["customers", "me", "email-confirmation"]) => Self::read("/api/customers/me/email-confirmation".to_owned()),
+            ("DELETE", ["session", "logins", ..]) => Self::read("/api/session/logins".to_owned()),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
             ("PUT", ["subscriptions", id, "recover"]) => object("subscriptions", id).shaped(Shape::Recovered),
             ("PUT", ["subscriptions", id, "return-stake"]) => object("subscriptions", id).shaped(Shape::Returned),
-            ("POST", ["subscriptions", ..] | ["payment-intents", ..]) => Self::nothing(),
+            ("POST", ["subscriptions", ..] | ["payment-intents", ..] | ["customers", ..]) => Self::nothing(),
             ("PUT" | "DELETE", [collection, id]) => object(collection, id),
             ("PUT", [collection, id, _]) => object(collection, id),
             ("POST", [collection @ ("refunds" | "invoices" | "test-clocks"), id, _]) => object(collection, id),
@@ -182,8 +183,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 9] = [
+    const WITHOUT: [&str; 13] = [
         "POST /api/credit-notes/preview",
+        "POST /api/customers/me/erasure",
+        "POST /api/customers/me/revoke-links",
+        "POST /api/customers/{id}/erasure",
+        "POST /api/customers/{id}/revoke-links",
         "POST /api/email-confirmations",
         "POST /api/invoices/pay-stripe",
         "POST /api/payment-intents/{id}/resolve",

@@ -86,7 +86,7 @@ fn replay(status: u16, body: String) -> Response {
     response.with_header(REPLAYED, HeaderValue::from_static("true")).into_response()
 }
 
-/// Stores a final response. After a server error or an incomplete body, and after a conflict or a rate limit of a request that committed
+/// Stores a final response. A request to sign in again is none. After a server error or an incomplete body, and after a conflict or a rate limit of a request that committed
 /// nothing, the key is released, so that the caller may retry with it. A request that committed something does not run again: a later
 /// conflict is final, and after a server error the next request with the key gets a response that is rebuilt.
 async fn store_response(app: &Arc<App>, call: &KeyedCall, mut response: Response) -> poem::Result<Response> {
@@ -95,7 +95,7 @@ async fn store_response(app: &Arc<App>, call: &KeyedCall, mut response: Response
     let complete = body.as_ref().ok().and_then(|body| std::str::from_utf8(body).ok());
     let now = app.ctx.now();
     match complete.filter(|_| !status.is_server_error()) {
-        Some(text) if is_final(status) => keep(app, call, status, text).await?,
+        Some(text) if is_final(status) && !Problem::is_sign_in_again(status, text) => keep(app, call, status, text).await?,
         Some(text) if !release(app, call, now).await? => keep(app, call, status, text).await?,
         Some(_) => {}
         None => {

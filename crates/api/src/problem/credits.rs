@@ -27,6 +27,9 @@ impl From<SendRefundError> for Problem {
         match error {
             SendRefundError::NoPayoutRoute => rejected(&error, "NO_PAYOUT_ROUTE"),
             SendRefundError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            SendRefundError::CapExceeded(exceeded) => {
+                conflict(&exceeded, "DAILY_CAP").param("cap", exceeded.text(exceeded.cap)).param("left", exceeded.text(exceeded.left))
+            }
             SendRefundError::Rail(error) => error.into(),
             SendRefundError::Posting(error) => error.into(),
         }

@@ -29,6 +29,7 @@ pub const FAILED: &str = "Sorry, something went wrong.";
 
 // Codes that several use cases share.
 const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
+const SIGN_IN_AGAIN: &str = "SIGN_IN_AGAIN";
 const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";
 
 /// The body of an error response.
@@ -161,6 +162,19 @@ impl Problem {
     #[must_use]
     pub fn forbidden() -> Self {
         Self::new(StatusCode::FORBIDDEN, FORBIDDEN).code("forbidden")
+    }
+
+    /// The call moves money, and the user's last sign-in is too long ago.
+    #[must_use]
+    pub fn sign_in_again() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Please sign in again to continue").code(SIGN_IN_AGAIN)
+    }
+
+    /// Whether a response asks the user to sign in again. The same call then has another answer.
+    #[must_use]
+    pub fn is_sign_in_again(status: StatusCode, body: &str) -> bool {
+        let has_code = |body: &str| serde_json::from_str::<serde_json::Value>(body).is_ok_and(|body| body["code"] == SIGN_IN_AGAIN);
+        status == StatusCode::FORBIDDEN && has_code(body)
     }
 
     #[must_use]

@@ -1,6 +1,7 @@
 //! One folder per resource: `api.rs` contains the endpoints, `model.rs` the wire format.
 
 pub mod apps;
+pub mod audit_log;
 pub mod balances;
 pub mod checkout_sessions;
 pub mod clock;
@@ -9,6 +10,7 @@ pub mod credit_notes;
 pub mod customers;
 pub mod disk;
 pub mod disputes;
+pub mod doctor;
 pub mod health;
 pub mod input;
 pub mod invoices;

@@ -13,12 +13,18 @@ pub struct Browser {
     cookies: Arc<Mutex<BTreeMap<String, String>>>,
     language: &'static str,
     livemode: &'static str,
+    agent: Option<&'static str>,
 }
 
 impl Browser {
     pub fn new(service: Service, visitor: &str) -> Self {
         let cookies = BTreeMap::from([("vid".to_owned(), visitor.to_owned())]);
-        Self { service, cookies: Arc::new(Mutex::new(cookies)), language: "en", livemode: "false" }
+        Self { service, cookies: Arc::new(Mutex::new(cookies)), language: "en", livemode: "false", agent: None }
+    }
+
+    /// The same browser, which describes itself.
+    pub fn with_agent(&self, agent: &'static str) -> Self {
+        Self { agent: Some(agent), ..self.clone() }
     }
 
     /// The same browser, with Chinese as its language.
@@ -107,6 +113,9 @@ impl Call<'_> {
         let mut request = Request::builder().method(self.method).uri(path.parse::<Uri>().expect("an address"));
         for (name, value) in self.headers {
             request = request.header(name, value);
+        }
+        if let Some(agent) = browser.agent {
+            request = request.header("user-agent", agent);
         }
         let cookies: Vec<_> = browser.cookies.lock().expect("cookies").iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {

@@ -26,7 +26,7 @@ use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
-use souk_adapters::persistence::{Database, SecretBox, SqlStore};
+use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::queue::{QueueConfig, Work, drain};
 use souk_adapters::realtime::LocalRealtime;
 use souk_adapters::stripe::StripeRail;
@@ -34,13 +34,13 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase, TestDisk};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Site};
-use souk_domain::access::{self, SignedLinks, Wallet};
+use souk_domain::access::{self, Did, Login, SignedLinks, Wallet};
 use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
-use souk_domain::operation::TrustedClock;
+use souk_domain::operation::{KnownInstallation, TrustedClock};
 use souk_domain::payment::MethodKind;
-use souk_domain::shared::{Language, Random, SubscriptionId, Text};
+use souk_domain::shared::{Language, LoginId, Random, SubscriptionId, Text, Timestamp};
 use souk_workers::jobs::Jobs;
 use std::io::Write;
 use std::path::Path;
@@ -80,6 +80,7 @@ pub struct TestApp {
     database: Database,
     work: Work,
     public_url: String,
+    sign_in_again_after: Duration,
     folder: tempfile::TempDir,
     _own: Option<TestDatabase>,
     browsers: AtomicU32,
@@ -127,10 +128,11 @@ impl TestApp {
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
             disk: disk.clone(),
+            installation: Arc::new(KnownInstallation::default()),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
         let shop = Shop::fill(&ctx, &files).await;
-        let (service, work) = start(&ctx, &database, files, folder.path(), &app_key, public_url);
+        let (service, work) = start(&ctx, &database, files, folder.path(), &app_key, public_url, Duration::MAX);
         Self {
             clock,
             disk,
@@ -142,6 +144,7 @@ impl TestApp {
             database,
             work,
             public_url: public_url.to_owned(),
+            sign_in_again_after: Duration::MAX,
             folder,
             _own: None,
             browsers: AtomicU32::new(0),
@@ -152,7 +155,20 @@ impl TestApp {
     /// Starts the service again on the same database, as after a restart of the process.
     pub async fn restart(&mut self) {
         let files = FileStore::open(self.folder.path().join("files")).await.expect("opens");
-        (self.service, self.work) = start(&self.ctx, &self.database, files, self.folder.path(), &self.app_key, &self.public_url);
+        let (url, again) = (&self.public_url, self.sign_in_again_after);
+        (self.service, self.work) = start(&self.ctx, &self.database, files, self.folder.path(), &self.app_key, url, again);
+    }
+
+    /// Makes administrators sign in again before they refund, if their sign-in is longer ago. Browsers from before are not affected.
+    pub async fn require_sign_in_within(&mut self, time: Duration) {
+        self.sign_in_again_after = time;
+        self.restart().await;
+    }
+
+    /// Sets the caps of refunds and payouts. Browsers from before are not affected.
+    pub async fn cap_refunds(&mut self, symbol: &str, units: u64) {
+        self.ctx.policy.daily_caps.insert(symbol.to_owned(), units);
+        self.restart().await;
     }
 
     /// A browser without a login, in test mode and English.
@@ -192,7 +208,7 @@ impl TestApp {
             let token = format!("token-of-{}", buyer.name);
             let mut unit = self.ctx.store.begin().await.expect("begins");
             let (now, hash) = (self.ctx.now(), token_hash(&token));
-            unit.browser_sessions().insert(&hash, &account.did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("opens");
+            unit.browser_sessions().insert(&hash, &login(&self.ctx, &account.did, now)).await.expect("opens");
             unit.commit().await.expect("commits");
             buyer.browser.set_cookie("login_token", &token);
             crowd.push(buyer);
@@ -318,7 +334,15 @@ impl Drop for TestApp {
 }
 
 /// Builds the service and its workers on a database.
-fn start(ctx: &Context, database: &Database, files: FileStore, folder: &Path, app_key: &AppKey, public_url: &str) -> (Service, Work) {
+fn start(
+    ctx: &Context,
+    database: &Database,
+    files: FileStore,
+    folder: &Path,
+    app_key: &AppKey,
+    public_url: &str,
+    sign_in_again_after: Duration,
+) -> (Service, Work) {
     let printer = PdfPrinter {
         seller: Party { name: "Souk".to_owned(), details: vec![public_url.to_owned()] },
         public_url: public_url.to_owned(),
@@ -333,7 +357,8 @@ fn start(ctx: &Context, database: &Database, files: FileStore, folder: &Path, ap
         realtime: Arc::clone(&realtime),
         receipts: mails.clone(),
         billing_emails: mails.clone(),
-        confirmations: mails,
+        confirmations: mails.clone(),
+        owner_mails: mails,
     };
     let work = Work {
         database: database.clone(),
@@ -349,11 +374,26 @@ fn start(ctx: &Context, database: &Database, files: FileStore, folder: &Path, ap
         tokens: page_tokens(),
         files: Arc::new(files),
         printer: Arc::new(printer),
+        exports: Arc::new(SqlPersonalDataExports(database.clone())),
         realtime: Arc::clone(&realtime),
         limits: Arc::new(Limits::default().with_confirmation_wait(CONFIRMATION_WAIT)),
+        sign_in_again_after,
         probe: Arc::new(NoQueue),
     };
     (Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed()), work)
+}
+
+/// A login that begins now.
+fn login(ctx: &Context, user: &Did, now: Timestamp) -> Login {
+    Login {
+        id: LoginId::new(now, ctx.random.as_ref()),
+        user: user.clone(),
+        device: String::new(),
+        created_at: now,
+        signed_in_at: now,
+        used_at: now,
+        expires_at: now.plus(Duration::from_secs(30 * 86_400)),
+    }
 }
 
 fn is_mail(path: &Path) -> bool {

@@ -80,6 +80,12 @@ struct Shelf<'a> {
 }
 
 impl Shop {
+    /// The symbol of the token.
+    pub async fn token_symbol(&self, app: &super::TestApp) -> String {
+        let mut unit = app.ctx.store.read().await.expect("reads");
+        unit.methods().find_currency(&self.token).await.expect("reads").expect("a currency").symbol
+    }
+
     pub async fn fill(ctx: &Context, files: &FileStore) -> Self {
         let now = ctx.now();
         let mut unit = ctx.store.begin().await.expect("begins");

@@ -67,6 +67,8 @@ on_one! {
         let confirmed = owner.browser.put("/api/restore/confirm", &json!({})).await.ok();
         assert!(confirmed["held"] == true && confirmed["stopped_at"].is_string(), "{confirmed}");
         assert_eq!(owner.browser.put("/api/restore/confirm", &json!({})).await.refused(409)["code"], "RESTORE_NOT_WAITING");
+        let log = owner.browser.get("/api/audit-log?operation=restore.confirm").await.ok();
+        assert_eq!((&log["count"], &log["list"][0]["actor"]["id"]), (&json!(1), &json!(owner.wallet.did().as_str())), "{log}");
 
         // It continues after a complete import.
         assert!(check_restore_hold(&app.ctx).await.expect("checks"));

@@ -1,15 +1,19 @@
 //! Users, identities, roles, API keys, browser sessions and wallet connect sessions.
 
+mod audit;
 mod connect;
 mod did;
 mod envelope;
+mod login;
 mod page_token;
 mod sign_in;
 mod user;
 
+pub use audit::*;
 pub use connect::*;
 pub use did::Did;
 pub use envelope::*;
+pub use login::{LOGINS_MAX, Login, Logins, device_text, end_login, end_other_logins, logins_of};
 pub use page_token::*;
 pub use sign_in::*;
 pub use user::*;

@@ -20,6 +20,21 @@ pub trait MacSigner: Send + Sync {
     fn is_valid(&self, text: &str, mac: &str) -> bool;
 }
 
+/// A valid token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedLink<'t> {
+    /// The id of the object that it grants access to.
+    pub subject: &'t str,
+    /// In whole seconds.
+    pub issued_at: Timestamp,
+}
+
+/// What a valid token of any use says.
+struct Read<'t> {
+    subject: &'t str,
+    expires_at: Timestamp,
+}
+
 /// Creates and verifies the tokens. A token names a single object.
 #[derive(Clone)]
 pub struct SignedLinks(Arc<dyn MacSigner>);
@@ -45,7 +60,7 @@ impl SignedLinks {
     /// The request that a token confirms; `None`: it is forged, changed or expired.
     #[must_use]
     pub fn confirmed_request<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
-        self.read(Use::Confirmation, token, now)
+        self.read(Use::Confirmation, token, now).map(|read| read.subject)
     }
 
     /// The pseudonym of a visitor's network address: the same in every process of the store, and it reveals nothing without its key.
@@ -54,10 +69,11 @@ impl SignedLinks {
         VisitorNetwork(self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(22).collect())
     }
 
-    /// The id that a token grants access to; `None`: it is forged, changed or expired.
+    /// What a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
-    pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
-        self.read(Use::Page, token, now)
+    pub fn open<'t>(&self, token: &'t str, now: Timestamp) -> Option<SignedLink<'t>> {
+        let Read { subject, expires_at } = self.read(Use::Page, token, now)?;
+        Some(SignedLink { subject, issued_at: expires_at.minus(PAGE_TOKEN_LIFETIME) })
     }
 
     fn token(&self, purpose: Use, subject: &str, expires_at: Timestamp) -> String {
@@ -65,11 +81,11 @@ impl SignedLinks {
         format!("{text}.{}", self.0.sign(&purpose.text_to_sign(&text)))
     }
 
-    fn read<'t>(&self, purpose: Use, token: &'t str, now: Timestamp) -> Option<&'t str> {
+    fn read<'t>(&self, purpose: Use, token: &'t str, now: Timestamp) -> Option<Read<'t>> {
         let (text, mac) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
         let (subject, expires_at) = text.split_once('.')?;
         let expires_at = Timestamp::from_seconds(expires_at.parse().ok()?);
-        (self.0.is_valid(&purpose.text_to_sign(text), mac) && now < expires_at).then_some(subject)
+        (self.0.is_valid(&purpose.text_to_sign(text), mac) && now < expires_at).then_some(Read { subject, expires_at })
     }
 }
 
@@ -119,16 +135,17 @@ mod tests {
         let tokens = SignedLinks::new(Arc::new(ReversingSigner));
         let token = tokens.auth_token("in_1", at(5));
         let lifetime = PAGE_TOKEN_LIFETIME.as_secs();
-        assert_eq!(tokens.subject(&token, at(5)), Some("in_1"));
-        assert_eq!(tokens.subject(&token, at(4 + lifetime)), Some("in_1"));
-        assert_eq!(tokens.subject(&token, at(5 + lifetime)), None);
+        let opened = Some(SignedLink { subject: "in_1", issued_at: at(5) });
+        assert_eq!(tokens.open(&token, at(5)), opened);
+        assert_eq!(tokens.open(&token, at(4 + lifetime)), opened);
+        assert_eq!(tokens.open(&token, at(5 + lifetime)), None);
     }
 
     #[test]
     fn a_token_of_one_use_is_not_valid_for_the_other() {
         let tokens = SignedLinks::new(Arc::new(ReversingSigner));
         let confirmation = tokens.confirmation_token("r1", at(9));
-        assert_eq!((tokens.confirmed_request(&confirmation, at(8)), tokens.subject(&confirmation, at(8))), (Some("r1"), None));
+        assert_eq!((tokens.confirmed_request(&confirmation, at(8)), tokens.open(&confirmation, at(8))), (Some("r1"), None));
         assert_eq!(tokens.confirmed_request(&confirmation, at(9)), None, "it has expired");
         assert_eq!(tokens.confirmed_request(&tokens.auth_token("in_1", at(8)), at(8)), None);
     }
@@ -139,8 +156,8 @@ mod tests {
         let token = tokens.auth_token("in_1", at(5));
         for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()]
         {
-            assert_eq!(tokens.subject(&changed, at(5)), None, "{changed}");
+            assert_eq!(tokens.open(&changed, at(5)), None, "{changed}");
         }
-        assert_eq!(tokens.subject(&token.repeat(50), at(5)), None);
+        assert_eq!(tokens.open(&token.repeat(50), at(5)), None);
     }
 }

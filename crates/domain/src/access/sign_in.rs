@@ -1,8 +1,9 @@
 //! Sign-in: turns a verified wallet into a browser session, and gives a store its first owner.
 
-use super::{ConnectSession, Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
+use super::login::{FromHash, device_text, note_login_use};
+use super::{ConnectSession, Did, LOGIN_LIFETIME_DAYS, Login, Passport, Role, TokenHash, User, Wallet};
 use crate::context::Context;
-use crate::shared::{Language, PassportId, StorageError};
+use crate::shared::{Language, LoginId, PassportId, StorageError, Timestamp};
 use crate::storage::MANAGEMENT;
 use std::time::Duration;
 
@@ -44,11 +45,22 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
     unit.commit().await
 }
 
-/// Uses a succeeded connect session for a login of its browser. `token`: the hash of the value that the cookie will hold or holds already.
+/// A login that a browser asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct NewLogin<'a> {
+    pub user: &'a Did,
+    /// The hash of the value that the cookie will hold or holds already.
+    pub token: &'a TokenHash,
+    /// The browser's description of itself.
+    pub device: &'a str,
+}
+
+/// Uses a succeeded connect session for a login of its browser; a login that exists already counts as signed in again.
 /// Since a response can be lost, a new login replaces the one that the session was used for before, as long as that one is valid. Once the
 /// user has signed out, the session grants nothing more, and the result is false.
 #[tracing::instrument(skip_all)]
-pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
+pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, new: &NewLogin<'_>) -> Result<bool, StorageError> {
+    let NewLogin { user, token, device } = *new;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     if let Some(before) = session.browser_session.as_ref().filter(|before| *before != token) {
@@ -60,8 +72,19 @@ pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, use
     if !unit.connect_sessions().redeem_connect_session(&session.token, session.browser_session.as_ref(), token).await? {
         return Ok(false);
     }
-    if unit.browser_sessions().find(token, now).await?.is_none() {
-        unit.browser_sessions().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
+    if unit.browser_sessions().find(token, now).await?.is_some() {
+        unit.browser_sessions().sign_in_again(token, now).await?;
+    } else {
+        let login = Login {
+            id: LoginId::new(now, &FromHash(*token)),
+            user: user.clone(),
+            device: device_text(device),
+            created_at: now,
+            signed_in_at: now,
+            used_at: now,
+            expires_at: now.plus(days(LOGIN_LIFETIME_DAYS)),
+        };
+        unit.browser_sessions().insert(token, &login).await?;
     }
     unit.commit().await?;
     Ok(true)
@@ -71,10 +94,11 @@ const fn days(days: u64) -> Duration {
     Duration::from_secs(days * 86_400)
 }
 
-/// Renews a used login to its full lifetime, at most once a day. Returns whether it did; the cookie's lifetime must then be renewed, too.
+/// Notes that a login is in use, and renews it to its full lifetime, at most once a day. Returns whether it did; the cookie's lifetime must then be renewed, too.
 #[tracing::instrument(skip_all)]
 pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
+    note_login_use(ctx, token).await?;
     // A login with more than its lifetime minus one day left was extended today.
     if ctx.store.read().await?.browser_sessions().find(token, now.plus(days(LOGIN_LIFETIME_DAYS - 1))).await?.is_some() {
         return Ok(false);
@@ -90,6 +114,8 @@ pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, Stor
 pub struct Caller {
     pub user: User,
     pub passports: Vec<Passport>,
+    /// When they last proved their identity in this browser.
+    pub signed_in_at: Timestamp,
 }
 
 impl Caller {

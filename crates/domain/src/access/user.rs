@@ -1,7 +1,7 @@
 //! Users, the roles that their passports grant, and API keys.
 
-use super::{Caller, Did};
-use crate::shared::{Address, ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
+use super::{Caller, Did, Login};
+use crate::shared::{Address, ApiKeyId, Language, LoginId, Mode, PassportId, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// What a passport allows (SPEC.md 6). Ordered by power.
@@ -123,6 +123,7 @@ pub const LOGIN_LIFETIME_DAYS: u64 = 30;
 #[async_trait]
 pub trait Users: Send {
     async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError>;
+    async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<User>, StorageError>;
     /// The user of an unexpired login, with their passports.
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError>;
     /// Inserts a user who signs in, or updates their public key. Profile fields that are set already stay.
@@ -141,9 +142,21 @@ pub trait Users: Send {
 
 #[async_trait]
 pub trait BrowserSessions: Send {
-    async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError>;
+    async fn insert(&mut self, token: &TokenHash, login: &Login) -> Result<(), StorageError>;
     /// The user of an unexpired login.
     async fn find(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Did>, StorageError>;
+    /// An unexpired login.
+    async fn find_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Login>, StorageError>;
+    /// A user's unexpired logins, the last used one first, at most `limit`.
+    async fn list(&mut self, user: &Did, now: Timestamp, limit: u32) -> Result<Vec<Login>, StorageError>;
+    /// Stores that an unexpired login is in use.
+    async fn touch(&mut self, token: &TokenHash, now: Timestamp) -> Result<(), StorageError>;
+    /// Stores that the user has signed in again in an unexpired login.
+    async fn sign_in_again(&mut self, token: &TokenHash, now: Timestamp) -> Result<(), StorageError>;
+    /// Ends a login of this user. False: the user has no such login.
+    async fn end(&mut self, user: &Did, id: &LoginId) -> Result<bool, StorageError>;
+    /// Ends all logins of a user except the one with the token to keep. Returns how many.
+    async fn end_others(&mut self, user: &Did, kept: Option<&TokenHash>) -> Result<u64, StorageError>;
     /// Extends an unexpired login to `expires_at`, if that is later. False otherwise.
     async fn extend(&mut self, token: &TokenHash, now: Timestamp, expires_at: Timestamp) -> Result<bool, StorageError>;
     async fn delete(&mut self, token: &TokenHash) -> Result<(), StorageError>;

@@ -50,7 +50,7 @@ pub async fn compose_billing_email(
     let currency = unit.methods().find_currency(&currency_id).await?;
     let method = unit.methods().find(&method_id).await?;
     let (Some(customer), Some(currency), Some(method)) = (customer, currency, method) else { return Ok(None) };
-    let recipient = if content.is_for_store() { store_emails::owner(unit).await? } else { Some(Recipient::of(&customer)) };
+    let recipient = if content.is_for_store() { store_emails::owner_recipient(unit).await? } else { Some(Recipient::of(&customer)) };
     let Some(recipient) = recipient.filter(|recipient| !recipient.email.is_empty()) else {
         if content.is_for_store() {
             tracing::warn!(email = id, "the store's owner has no email address: the console alone shows this notification");

@@ -1,16 +1,18 @@
 //! Cancels subscriptions (at the end of the period, at once, or at a given time), and undoes a scheduled cancellation.
 
 use super::charges::publish_charges;
+use super::credit::check_daily_cap;
 use super::end_refund::refund_at_end;
 use super::stake::{ask_network, stake_at_end, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_subscription_errors;
 use super::{
-    COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, Notification, RefundChoice, Requester, ResumedFrom, StakeChoice,
+    COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, NoteError, Notification, RefundChoice, Requester, ResumedFrom, StakeChoice,
     Subscription, SubscriptionError, SubscriptionStatus, notify, termination, time_of,
 };
 use crate::context::Context;
-use crate::shared::{SubscriptionId, Timestamp, check_text};
+use crate::shared::{Amount, AttemptId, SubscriptionId, Timestamp, check_text};
+use crate::storage::UnitOfWork;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelAt {
@@ -112,12 +114,26 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     if terms.stake == StakeChoice::Slash && !slash_reason.is_empty() {
         subscription.metadata.insert("slash_reason".to_owned(), slash_reason);
     }
+    let (mode, currency) = (subscription.mode, subscription.currency_id.clone());
     let mut attempts = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
+    let ordered = sent_by(unit.as_mut(), &attempts).await?;
     attempts.extend(termination::now(ctx, unit.as_mut(), subscription, reason, now).await?);
     attempts.extend(stake_at_end(ctx, unit.as_mut(), id, terms.stake, now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &currency, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(super::find(ctx, id).await?)
+}
+
+/// The sum of what attempts send.
+async fn sent_by(unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<Amount, SubscriptionError> {
+    let mut sent = Amount::ZERO;
+    for id in attempts {
+        if let Some(attempt) = unit.attempts().find(id).await? {
+            sent = sent.plus(attempt.amount)?;
+        }
+    }
+    Ok(sent)
 }
 
 /// Why a scheduled cancellation cannot be undone.

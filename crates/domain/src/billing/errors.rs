@@ -2,7 +2,7 @@
 
 use crate::ledger::LedgerError;
 use crate::payment::{RailError, SettlementError};
-use crate::shared::{AmountError, StorageError, SubscriptionId};
+use crate::shared::{Amount, AmountError, StorageError, SubscriptionId};
 
 /// Lets `?` convert these errors into another error, through the variant that holds them.
 macro_rules! convert_through {
@@ -116,6 +116,25 @@ convert_through!(NoteError::Posting, AmountError, LedgerError, StorageError);
 
 convert_send_error!(NoteError);
 
+/// An order would exceed a daily cap.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Refunds and payouts are limited to {} in 24 hours, of which {} are left", self.text(self.cap), self.text(self.left))]
+pub struct CapExceeded {
+    pub cap: Amount,
+    /// What can still be refunded or paid out now.
+    pub left: Amount,
+    pub symbol: String,
+    pub decimals: u32,
+}
+
+impl CapExceeded {
+    /// An amount with its currency.
+    #[must_use]
+    pub fn text(&self, amount: Amount) -> String {
+        format!("{} {}", amount.to_decimal(self.decimals), self.symbol)
+    }
+}
+
 /// Why the attempt that sends a refund or a payout could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SendRefundError {
@@ -124,6 +143,9 @@ pub enum SendRefundError {
     NoPayoutRoute,
     #[error("This payment method is not supported")]
     MethodNotSupported,
+    /// Refunds and payouts of the last 24 hours would exceed the cap of their currency.
+    #[error(transparent)]
+    CapExceeded(Box<CapExceeded>),
     #[error(transparent)]
     Rail(#[from] RailError),
     #[error(transparent)]

@@ -123,6 +123,7 @@ pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment};
 pub(crate) use settlement::{mandate_declined, mandate_settled};
 pub use stake::*;
 pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
+pub use store_emails::owner_recipient;
 pub use subscription::*;
 pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, update_subscription};
 pub use subscription_error::SubscriptionError;

@@ -1,6 +1,7 @@
 //! The policy for retries, dunning, usage limits and overdrafts.
 
 use crate::shared::Timestamp;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The default number of days that a subscription can be past due before it is canceled.
@@ -24,6 +25,9 @@ pub struct BillingPolicy {
     /// What the engine bills without an owner's decision. `None`: without bounds, for simulations whose time jumps on purpose. Customers on
     /// a test clock are never bounded.
     pub bounds: Option<Bounds>,
+    /// The most that may be refunded and paid out in 24 hours, by the symbol of the currency, in whole units of it. Refunds that the engine
+    /// orders itself count, and are never refused.
+    pub daily_caps: BTreeMap<String, u64>,
 }
 
 /// The bounds of automatic billing: they keep a long outage or a wrong clock from charging many periods at once.
@@ -85,6 +89,7 @@ impl Default for BillingPolicy {
             overdraft_grace: OVERDRAFT_GRACE,
             overdraft_fee_points: OVERDRAFT_FEE_POINTS,
             bounds: Some(Bounds::default()),
+            daily_caps: BTreeMap::new(),
         }
     }
 }

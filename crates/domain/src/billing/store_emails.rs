@@ -7,7 +7,7 @@ use crate::shared::{Amount, DisputeId, PaymentIntentId, RefundId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// The recipient of emails to the store: among owners with an email address, the one with the oldest passport.
-pub(super) async fn owner(unit: &mut dyn UnitOfWork) -> Result<Option<Recipient>, StorageError> {
+pub async fn owner_recipient(unit: &mut dyn UnitOfWork) -> Result<Option<Recipient>, StorageError> {
     let passports = unit.users().list_passports().await?;
     for passport in passports.into_iter().filter(|passport| passport.role == Role::Owner && passport.revoked_at.is_none()) {
         let user = unit.users().find(&passport.holder).await?.filter(|user| !user.email.is_empty());

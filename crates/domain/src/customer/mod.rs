@@ -1,11 +1,13 @@
 //! Customers and the validation of their contact details.
 
 mod contact;
+mod links;
 mod postal;
 mod profile;
 
 pub use crate::shared::Address;
 pub use contact::*;
+pub use links::{open_link, revoke_links};
 pub use postal::{POSTAL_PATTERNS, postal_code_fits};
 pub use profile::{ProfileError, update_profile};
 
@@ -50,6 +52,10 @@ pub trait Customers: Send {
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
     /// Customers that match words of name, email or phone, or the id or DID. Newest first.
     async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError>;
+    /// Declares the links in emails that a user received until now invalid, in both modes.
+    async fn revoke_links(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError>;
+    /// When the links of the customer were last revoked whose invoice, subscription or own page the id names.
+    async fn links_revoked_at(&mut self, subject: &str) -> Result<Option<Timestamp>, StorageError>;
     /// Inserts a customer, or updates the contact of the one with the same user and mode. Returns the customer as stored.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
     /// The customer's id at the provider of a card method.

@@ -37,6 +37,8 @@ pub enum Topic {
     ConcludeConnect,
     /// Send the state of a connect session to the pages that wait for it. Payload: `token`, which is secret.
     ConnectUpdate,
+    /// Email the owner about a finding. The payload is that of the finding.
+    OwnerMail,
 }
 
 impl Topic {
@@ -53,6 +55,7 @@ impl Topic {
         Self::Realtime,
         Self::ConcludeConnect,
         Self::ConnectUpdate,
+        Self::OwnerMail,
     ];
 
     #[must_use]
@@ -70,6 +73,7 @@ impl Topic {
             Self::Realtime => "realtime",
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
+            Self::OwnerMail => "owner_mail",
         }
     }
 

@@ -1,12 +1,14 @@
 //! The state of the installation: whether the clock can be trusted, whether disk space is left, how much strangers have made the store
-//! keep, and whether the store was restored from a backup.
+//! keep, whether the store was restored from a backup, and what is wrong or risky.
 
 mod clock_guard;
 mod clock_judgment;
 mod clock_watch;
 mod disk;
+mod finding;
 mod found_payment;
 mod hourly_counts;
+mod installation;
 mod restore;
 mod visitor_limits;
 
@@ -16,8 +18,10 @@ pub use clock_watch::{
     ClockState, ClockStates, ClockTrust, ClockWatch, StoredDoubt, TrustedClock, UptimeClock, check_clock, confirm_clock,
 };
 pub use disk::{DiskShortage, DiskSpace, NoSpace, UnlimitedDisk};
+pub use finding::{Finding, FindingCode, OwnerNotices, Severity};
 pub use found_payment::{FOUND_PAYMENTS_MAX, FoundPayment, FoundPayments};
 pub use hourly_counts::{HOUR, HourlyCounts, hour_of};
+pub use installation::{Installation, InstallationProbe, KeyPlace, KnownInstallation, SeenProxy};
 pub use restore::{
     ConfirmStoppedError, ImportFailure, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores, check_restore_hold, confirm_stopped,
     find_restore, skip_import,

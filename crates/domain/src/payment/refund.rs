@@ -135,6 +135,9 @@ pub trait Refunds: Send {
     /// The refunds of these invoices whose money is not back, in the order of the refunds' ids: pending ones, and failed ones whose amount
     /// stays reserved. A failed dashboard refund is not reserved any more.
     async fn unsettled_of(&mut self, invoices: &[InvoiceId]) -> Result<Vec<UnsettledRefund>, StorageError>;
+    /// The amounts of refunds and payouts in a currency with this id or a later one, without what was made in a provider's dashboard or
+    /// has returned to the customer's balance.
+    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, first: &RefundId) -> Result<Vec<Amount>, StorageError>;
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

@@ -46,6 +46,14 @@ fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
     format!("{prefix}{}", ulid.to_string().to_ascii_lowercase())
 }
 
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+}
+
 fn well_formed(text: &str, prefix: &str) -> bool {
     text.len() <= MAX_ID_LENGTH
         && text.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
@@ -63,6 +71,12 @@ macro_rules! ids {
             #[must_use]
             pub fn new(now: Timestamp, random: &dyn Random) -> Self {
                 Self(sortable($prefix, now, random))
+            }
+
+            /// The least id of all that are created at this millisecond or later.
+            #[must_use]
+            pub fn first_at(at: Timestamp) -> Self {
+                Self(sortable($prefix, at, &Zeros))
             }
 
             pub fn parse(text: &str) -> Result<Self, IdError> {
@@ -92,6 +106,7 @@ ids! {
     LoginId = "lgn_";
     PassportId = "pass_";
     ApiKeyId = "key_";
+    AuditEntryId = "aud_";
     CategoryId = "cat_";
     VersionId = "ver_";
     EntitlementId = "ent_";
@@ -141,6 +156,8 @@ mod tests {
         let later = SessionId::new(Timestamp::from_seconds(2), &random);
         assert!(earlier < later);
         assert!(earlier.as_str().starts_with("cs_"));
+        let first = SessionId::first_at(Timestamp::from_seconds(2));
+        assert!(earlier < first && first <= later);
         assert_eq!(SessionId::parse(earlier.as_str()), Ok(earlier));
     }
 

@@ -9,7 +9,7 @@ use souk_adapters::system::SystemRandom;
 use souk_adapters::testing::{RunningClock, TestDatabase};
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
-use souk_domain::operation::{TrustedClock, UnlimitedDisk};
+use souk_domain::operation::{KnownInstallation, TrustedClock, UnlimitedDisk};
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Amount, Clock, Timestamp};
 use souk_domain::storage::Store;
@@ -50,6 +50,7 @@ impl Setup {
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
             disk: Arc::new(UnlimitedDisk),
+            installation: Arc::new(KnownInstallation::default()),
         };
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.methods().insert(&plans::method()).await.expect("writes");

@@ -1,10 +1,11 @@
 //! The formats of options. No message contains the value, which may be a secret.
 
-use super::{RetryDays, SecretSeed};
+use super::{DailyCaps, RetryDays, SecretSeed};
 use souk_adapters::identity::parse_did;
 use souk_adapters::mail::{check_sender, check_smtp};
 use souk_domain::access::{Did, Role};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use url::Url;
 
@@ -54,6 +55,18 @@ pub fn parse_retry_days(text: &str) -> Result<RetryDays, String> {
     }
     let days = text.split(',').map(parse_days).collect::<Result<Vec<_>, _>>().ok().filter(|days| days.is_sorted_by(|a, b| a < b));
     days.map(RetryDays).ok_or_else(|| "expected ascending numbers of days, such as 1,3,5,7,10,14".to_owned())
+}
+
+pub fn parse_caps(text: &str) -> Result<DailyCaps, String> {
+    let mut caps = BTreeMap::new();
+    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let cap = entry.split_once('=').and_then(|(symbol, units)| Some((symbol.trim(), units.trim().parse().ok()?)));
+        let is_new = cap.is_some_and(|(symbol, units): (_, u64)| !symbol.is_empty() && caps.insert(symbol.to_owned(), units).is_none());
+        if !is_new {
+            return Err("expected currencies and whole amounts, such as USD=5000,SKT=200".to_owned());
+        }
+    }
+    Ok(DailyCaps(caps))
 }
 
 pub fn parse_database(text: &str) -> Result<String, String> {

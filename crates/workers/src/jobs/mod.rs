@@ -10,6 +10,7 @@ mod confirmation_mail;
 mod connect_update;
 mod delivery;
 mod end_refunded;
+mod owner_mail;
 mod publish;
 mod receipt;
 mod settle;
@@ -17,6 +18,7 @@ mod settle;
 use async_trait::async_trait;
 use souk_domain::billing::{BillingMailer, ReceiptMailer};
 use souk_domain::context::Context;
+use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 /// only learn what has happened, and tell open pages.
 const fn acts(topic: Topic) -> bool {
     match topic {
-        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::Charge => true,
+        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::Charge => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
     }
@@ -39,6 +41,7 @@ pub struct Jobs {
     pub receipts: Arc<dyn ReceiptMailer>,
     pub billing_emails: Arc<dyn BillingMailer>,
     pub confirmations: Arc<dyn ConfirmationMailer>,
+    pub owner_mails: Arc<dyn OwnerMailer>,
 }
 
 #[async_trait]
@@ -60,6 +63,7 @@ impl Handler for Jobs {
             Topic::Realtime => publish::run(self, &job).await,
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
+            Topic::OwnerMail => owner_mail::run(self, &job).await,
         }
     }
 }

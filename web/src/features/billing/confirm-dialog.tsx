@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { Button } from 'antd';
 import type { ReactNode } from 'react';
-import { translateError } from '@/i18n/translate';
-import { Dialog, ErrorAlert } from './dialog';
+import { ActionError } from './action-error';
+import { Dialog } from './dialog';
 import styles from './dialog.module.css';
 import { useTexts } from './texts';
 
@@ -13,13 +13,24 @@ interface ConfirmDialogProps {
   /** The label of the button. */
   action: string;
   failedTitle: string;
+  /** The action cannot be undone. */
+  danger?: boolean;
   run: () => Promise<unknown>;
   onClose: () => void;
   onDone: () => void;
 }
 
 /** Names the consequences of an action and runs it when it is confirmed. */
-export function ConfirmDialog({ title, children, action, failedTitle, run, onClose, onDone }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  title,
+  children,
+  action,
+  failedTitle,
+  danger,
+  run,
+  onClose,
+  onDone,
+}: ConfirmDialogProps) {
   const { t } = useTexts();
   const act = useMutation({ mutationFn: run, onSuccess: onDone });
   return (
@@ -32,7 +43,7 @@ export function ConfirmDialog({ title, children, action, failedTitle, run, onClo
           <Button onClick={onClose} disabled={act.isPending}>
             {t('action.cancel')}
           </Button>
-          <Button type="primary" loading={act.isPending} onClick={() => act.mutate()}>
+          <Button type="primary" danger={danger} loading={act.isPending} onClick={() => act.mutate()}>
             {action}
           </Button>
         </>
@@ -40,7 +51,7 @@ export function ConfirmDialog({ title, children, action, failedTitle, run, onClo
     >
       <div className={styles.body}>
         {children}
-        {act.isError ? <ErrorAlert title={failedTitle} text={translateError(act.error)} /> : null}
+        <ActionError title={failedTitle} action={act} />
       </div>
     </Dialog>
   );

@@ -3,13 +3,13 @@ import { Button, Form, Input } from 'antd';
 import dayjs, { type Dayjs } from 'dayjs';
 import { api } from '@/api/client';
 import type { Subscription } from '@/api/types';
-import { Dialog, ErrorAlert, type SubscriptionDialogProps } from '@/features/billing/dialog';
+import { ActionError } from '@/features/billing/action-error';
+import { Dialog, type SubscriptionDialogProps } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { subscriptionName } from '@/features/billing/price-text';
 import { timeOf } from '@/features/billing/subscription-rules';
-import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { type CancelAt, cancelTimes, movableDeposit } from './admin-rules';
@@ -123,7 +123,7 @@ export function AdminCancelDialog({ subscription, onClose, onDone }: Subscriptio
             <Input autoComplete="off" maxLength={REASON_MAX} />
           </Form.Item>
         </CheckedForm>
-        {cancel.isError ? <ErrorAlert title={t('cancel.failed')} text={translateError(cancel.error)} /> : null}
+        <ActionError title={t('cancel.failed')} action={cancel} />
       </div>
     </Dialog>
   );

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { flushSync } from 'react-dom';
 import { api } from '@/api/client';
 import type { CreditNote, InvoiceDetail, InvoiceLine } from '@/api/types';
+import { ActionError } from '@/features/billing/action-error';
 import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
@@ -12,7 +13,6 @@ import { OptionList } from '@/features/billing/option-list';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
 import { amountError, typedAmount } from '@/features/billing/typed-amount';
-import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { formatMoney } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
@@ -164,7 +164,7 @@ export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
         </CheckedForm>
         <NotePreview state={state} currency={currency} keepsAccess={chosen.keepsAccess} />
         {isEmpty ? <ErrorAlert title={t('note.failed')} text={t('note.empty')} /> : null}
-        {issue.isError ? <ErrorAlert title={t('note.failed')} text={translateError(issue.error)} /> : null}
+        <ActionError title={t('note.failed')} action={issue} />
       </div>
     </Dialog>
   );

@@ -13,9 +13,11 @@ import { SubscriptionTag } from '@/features/billing/status';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
+import { EraseCustomer } from './erase-customer';
 import { PayoutDialog } from './payout-dialog';
 import { customerPageQuery, customerSubscriptionsQuery } from './queries';
 import { RequireAdmin } from './require-admin';
+import { RevokeLinks } from './revoke-links';
 import { useTexts } from './texts';
 
 interface CustomerPageProps {
@@ -65,6 +67,8 @@ export function CustomerPage({ id, page, pageSize }: CustomerPageProps) {
           <Section id="invoices" title={billing('portal.invoices')}>
             <Invoices page={page} pageSize={pageSize} scope={{ customerId: data.id }} area="console" />
           </Section>
+          <RevokeLinks customerId={data.id} />
+          <EraseCustomer customerId={data.id} name={name || data.id} />
         </Flex>
       ) : notFound ? (
         <PageResult status="warning" title={t('customer.notFound')} text={billing('invoice.notFoundAdmin')} />

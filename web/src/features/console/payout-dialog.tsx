@@ -3,12 +3,12 @@ import { Button, Form, Input } from 'antd';
 import { flushSync } from 'react-dom';
 import { api } from '@/api/client';
 import type { CustomerBalance, Page, Refund } from '@/api/types';
-import { Dialog, ErrorAlert } from '@/features/billing/dialog';
+import { ActionError } from '@/features/billing/action-error';
+import { Dialog } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { amountError, typedAmount } from '@/features/billing/typed-amount';
-import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
@@ -92,7 +92,7 @@ export function PayoutDialog({ customerId, balance, onClose }: PayoutDialogProps
             <Input autoComplete="off" maxLength={MEMO_MAX} />
           </Form.Item>
         </CheckedForm>
-        {pay.isError ? <ErrorAlert title={t('payout.failed')} text={translateError(pay.error)} /> : null}
+        <ActionError title={t('payout.failed')} action={pay} />
       </div>
     </Dialog>
   );

@@ -6,6 +6,7 @@ import type {
   Customer,
   Disk,
   Dispute,
+  Examination,
   FoundPayment,
   Invoice,
   Page,
@@ -136,3 +137,10 @@ export const methodCheckQuery = (id: string) =>
     },
     staleTime: 0,
   });
+
+/** Examines the installation. It asks the networks, so it can take some seconds. */
+export const examinationQuery = queryOptions({
+  queryKey: ['doctor'],
+  queryFn: () => api.get<Examination>('/api/doctor'),
+  staleTime: 0,
+});

@@ -3,13 +3,13 @@ import { Button, Checkbox, Form, Input } from 'antd';
 import { flushSync } from 'react-dom';
 import { api } from '@/api/client';
 import type { CreditNote, InvoiceDetail } from '@/api/types';
-import { Dialog, ErrorAlert } from '@/features/billing/dialog';
+import { ActionError } from '@/features/billing/action-error';
+import { Dialog } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { amountError, typedAmount } from '@/features/billing/typed-amount';
-import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
@@ -121,7 +121,7 @@ export function RefundDialog({ invoice, maximum, onClose }: RefundDialogProps) {
           </Form.Item>
         </CheckedForm>
         <NotePreview state={state} currency={currency} keepsAccess={chosen.keepsAccess} />
-        {refund.isError ? <ErrorAlert title={t('refund.failed')} text={translateError(refund.error)} /> : null}
+        <ActionError title={t('refund.failed')} action={refund} />
       </div>
     </Dialog>
   );

@@ -1,12 +1,16 @@
+import auditEn from '@/i18n/en/audit.json';
 import commonEn from '@/i18n/en/common.json';
 import consoleEn from '@/i18n/en/console.json';
+import doctorEn from '@/i18n/en/doctor.json';
 import { type Translate, textFor, useLocale } from '@/i18n/light';
+import auditZh from '@/i18n/zh/audit.json';
 import commonZh from '@/i18n/zh/common.json';
 import consoleZh from '@/i18n/zh/console.json';
+import doctorZh from '@/i18n/zh/doctor.json';
 import type { Locale } from '@/lib/locale';
 
-const en = { ...commonEn, ...consoleEn };
-const catalogues = { en, zh: { ...commonZh, ...consoleZh } };
+const en = { ...commonEn, ...consoleEn, ...auditEn, ...doctorEn };
+const catalogues = { en, zh: { ...commonZh, ...consoleZh, ...auditZh, ...doctorZh } };
 
 export interface Texts {
   t: Translate<typeof en>;

@@ -48,6 +48,7 @@ impl Schema {
             ("pending_plan_changes", "failure") | ("prices", "stock_of") => return Cell::Null,
             ("pending_plan_changes", "check_at") => return Cell::Integer(number),
             _ if is_optional && number == 3 => return Cell::Null,
+            ("audit_log", "actor_kind") => return text("user"),
             ("invoice_payments", "source") => return text("network"),
             ("journal_postings", "side") => return text("debit"),
             ("prices", "tiers_mode") => return text("graduated"),

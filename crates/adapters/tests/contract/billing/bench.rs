@@ -19,7 +19,7 @@ use souk_domain::billing::{
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
-use souk_domain::operation::{ClockTrust, TrustedClock, UnlimitedDisk};
+use souk_domain::operation::{ClockTrust, KnownInstallation, TrustedClock, UnlimitedDisk};
 use souk_domain::payment::{
     self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
     PlannedPayment, Purpose, RailError, SandboxTime, Settlement, Trigger, WalletRail,
@@ -89,6 +89,7 @@ impl Billing {
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
             disk: Arc::new(UnlimitedDisk),
+            installation: Arc::new(KnownInstallation::default()),
         };
         let start = networks.clock.now();
         let mut connection = db.begin().await.expect("begins");

@@ -1,7 +1,7 @@
 //! A store whose process crashes at a chosen commit.
 
 use async_trait::async_trait;
-use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
+use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
 use souk_domain::billing::{
     Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
     UsageRecords,
@@ -12,9 +12,10 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, Restores, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
+use souk_domain::privacy::PersonalData;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -73,6 +74,10 @@ impl Store for CrashingStore {
         self.inner.for_call(call)
     }
 
+    fn audited(&self, entry: AuditEntry) -> Arc<dyn Store> {
+        self.inner.audited(entry)
+    }
+
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
         self.crash.check()?;
         self.inner.read().await
@@ -102,6 +107,7 @@ impl UnitOfWork for CrashingUnit {
         users: Users;
         browser_sessions: BrowserSessions;
         api_keys: ApiKeys;
+        audit_log: AuditLog;
         connect_sessions: ConnectSessions;
         customers: Customers;
         products: Products;
@@ -135,6 +141,8 @@ impl UnitOfWork for CrashingUnit {
         stored_by_visitors: StoredByVisitors;
         restores: Restores;
         found_payments: FoundPayments;
+        owner_notices: OwnerNotices;
+        personal_data: PersonalData;
         outbox: Outbox;
     }
 

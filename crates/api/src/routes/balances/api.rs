@@ -97,6 +97,7 @@ impl BalancesApi {
         id: Path<String>,
         input: LosslessJson<PayoutInputModel>,
     ) -> Result<Json<RefundListModel>, Problem> {
+        writes.check_recent(&app)?;
         let input = input.0;
         let mut unit = app.ctx.store.read().await?;
         let customer = named_customer(&app, unit.as_mut(), writes.mode, &id).await?.filter(|customer| customer.mode == writes.mode);

@@ -11,7 +11,7 @@ use poem::web::{Data, Json, Path, Query};
 use poem::{IntoResponse, Request, Response, Route, get, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, Wallet};
+use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, NewLogin, Wallet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -184,18 +184,20 @@ async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<Strin
 }
 
 async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet: &Wallet, response: Response) -> Result<Response, Problem> {
+    let device = request.header(header::USER_AGENT).unwrap_or_default();
+    let new = |token| NewLogin { user: &wallet.did, token, device };
     if let Some(hash) = cookie(request, LOGIN_COOKIE).map(token_hash) {
         let known = access::caller_of(&app.ctx, &hash).await?;
         if known.is_some_and(|caller| caller.user.did == wallet.did) {
             // Redeem the session with the existing login; otherwise it could open another one after this login has ended.
             if session.browser_session != Some(hash) {
-                access::redeem_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
+                access::redeem_connect_session(&app.ctx, session, &new(&hash)).await?;
             }
             return Ok(response);
         }
     }
     let token = hex::encode(app.ctx.random.bytes::<32>());
-    if !access::redeem_connect_session(&app.ctx, session, &wallet.did, &token_hash(&token)).await? {
+    if !access::redeem_connect_session(&app.ctx, session, &new(&token_hash(&token))).await? {
         return Ok(response);
     }
     let secure = app.site.public_url.scheme() == "https";

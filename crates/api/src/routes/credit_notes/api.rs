@@ -90,6 +90,9 @@ impl CreditNotesApi {
         input: LosslessJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
         let ParsedOrder { order, .. } = read_order(&app, writes.mode, input.0).await?;
+        if order.to == CreditTo::Payments {
+            writes.check_recent(&app)?;
+        }
         let issued = billing::create_credit_note(&app.ctx, writes.mode, &order).await?;
         let mut unit = app.ctx.store.read().await?;
         Ok(Json(credit_note(&app, unit.as_mut(), &issued.note.id).await?))

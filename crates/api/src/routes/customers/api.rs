@@ -1,5 +1,5 @@
 use super::{named_customer, readable_customer};
-use crate::auth::{Caller, LinkHolder, Reader, Reads, RequestContext, SignedIn, resources};
+use crate::auth::{Caller, LinkHolder, Reader, Reads, RequestContext, SignedIn, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::input::{page, words};
 use crate::routes::payments::{AddressModel, CustomerModel};
@@ -30,6 +30,13 @@ pub struct ProfileModel {
 pub struct CustomerListModel {
     pub count: u64,
     pub list: Vec<CustomerModel>,
+}
+
+/// Links in emails from before this time are not valid.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "RevokedLinks")]
+pub struct RevokedLinksModel {
+    pub revoked_at: String,
 }
 
 pub struct CustomersApi;
@@ -64,8 +71,29 @@ impl CustomersApi {
             customer::ProfileError::Storage(error) => error.into(),
         })?;
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
-        let caller = Caller { user: user.unwrap_or(caller.0.user), passports: caller.0.passports };
+        let caller = Caller { user: user.unwrap_or(caller.0.user), ..caller.0 };
         me(&app, &caller, context.mode).await
+    }
+
+    /// Revoke all links in emails that the signed-in user has received until now. Later emails contain valid links.
+    #[oai(path = "/me/revoke-links", method = "post")]
+    async fn revoke_own_links(&self, app: Data<&Arc<App>>, caller: SignedIn) -> Result<Json<RevokedLinksModel>, Problem> {
+        customer::revoke_links(&app.ctx, &caller.0.user.did).await?;
+        Ok(Json(RevokedLinksModel { revoked_at: app.ctx.now().to_iso() }))
+    }
+
+    /// Revoke all links in emails that a customer has received until now, in both modes; `id` is the customer's id or DID.
+    #[oai(path = "/:id/revoke-links", method = "post")]
+    async fn revoke_links(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Customers>,
+        id: Path<String>,
+    ) -> Result<Json<RevokedLinksModel>, Problem> {
+        let customer = named_customer(&app, app.ctx.store.read().await?.as_mut(), writes.mode, &id).await?;
+        let customer = customer.filter(|customer| customer.mode == writes.mode).ok_or_else(Problem::not_found)?;
+        customer::revoke_links(&app.ctx, &customer.did).await?;
+        Ok(Json(RevokedLinksModel { revoked_at: app.ctx.now().to_iso() }))
     }
 
     /// The customers of the store, newest first.

@@ -3,11 +3,13 @@
 mod api;
 mod email_confirmation;
 mod owner;
+mod privacy;
 mod reference;
 
 pub use api::CustomersApi;
 pub use email_confirmation::EmailConfirmationsApi;
 pub use owner::{ListOwner, list_owner, readable_customer};
+pub use privacy::PrivacyApi;
 pub use reference::{CustomerReference, ListCustomers};
 
 use crate::state::App;

@@ -175,6 +175,7 @@ impl PaymentIntentsApi {
         id: Path<String>,
         input: LosslessJson<RefundInputModel>,
     ) -> Result<Json<RefundAnswerModel>, Problem> {
+        writes.check_recent(&app)?;
         Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }
 
@@ -193,6 +194,9 @@ impl PaymentIntentsApi {
             Some(name) => SuspenseTo::from_name(name).ok_or_else(|| Problem::invalid("to"))?,
             None => SuspenseTo::default(),
         };
+        if to == SuspenseTo::Refund {
+            writes.check_recent(&app)?;
+        }
         let mut unit = app.ctx.store.read().await?;
         let intent = unit.intents().find(&id).await?.filter(|intent| intent.mode == writes.mode).ok_or_else(Problem::not_found)?;
         let attempt = unit.attempts().open_of_intent(&intent.id).await?.ok_or(SuspenseError::NotOnHold)?;

@@ -45,6 +45,7 @@ impl RefundsApi {
         writes: Writes<resources::Refunds>,
         input: LosslessJson<RefundInputModel>,
     ) -> Result<Json<RefundAnswerModel>, Problem> {
+        writes.check_recent(&app)?;
         let intent = input.0.payment_intent_id.clone().filter(|id| !id.is_empty());
         Ok(Json(order_refund(&app, writes.mode, intent.as_deref(), input.0).await?))
     }
@@ -145,6 +146,7 @@ impl RefundsApi {
         writes: Writes<resources::Refunds>,
         id: Path<String>,
     ) -> Result<Json<RefundModel>, Problem> {
+        writes.check_recent(&app)?;
         let refund = billing::retry_refund(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
         Ok(Json(refund_model(&app, &refund).await?))
     }

@@ -127,7 +127,7 @@ impl SessionApi {
         let link = token_hash(&claim.token);
         access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await?;
         let passports = app.ctx.store.read().await?.users().passports(&caller.0.user.did).await?;
-        let caller = Caller { user: caller.0.user, passports };
+        let caller = Caller { passports, ..caller.0 };
         Ok(Json(SessionModel { user: Some(UserModel::from(&caller)) }))
     }
 }

@@ -1,5 +1,7 @@
-//! The browser session: the signed-in user, logout, and the claim of ownership.
+//! The browser session: the signed-in user, logout, the claim of ownership, and the user's other logins.
 
 mod api;
+mod logins;
 
 pub use api::SessionApi;
+pub use logins::LoginsApi;

@@ -123,7 +123,11 @@ impl ManageApi {
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let by = if terms.cancel_from.as_deref() == Some("customer") { Requester::Customer } else { requester };
-        billing::cancel(&app.ctx, by, &subscription.id, &terms.0.read()?).await?;
+        let terms = terms.0.read()?;
+        if terms.refund != RefundChoice::None {
+            actor.0.check_recent(&app)?;
+        }
+        billing::cancel(&app.ctx, by, &subscription.id, &terms).await?;
         show(&app, &subscription.id).await
     }
 

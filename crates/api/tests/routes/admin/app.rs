@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
-use souk_adapters::persistence::{SecretBox, SqlStore};
+use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
 use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
 use souk_api::auth::{NewKey, create_key, token_hash};
 use souk_api::state::{App, Probe, Site};
 use souk_api::{Limits, service};
-use souk_domain::access::{Did, Passport, Role, Scope, SignedLinks, User};
+use souk_domain::access::{Did, Login, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::payment::*;
 use souk_domain::shared::*;
@@ -55,7 +55,7 @@ impl TestApp {
     pub async fn open() -> Self {
         let database = TestDatabase::sqlite().await;
         let files = tempfile::tempdir().expect("a temporary folder");
-        let store = SqlStore::new(souk_adapters::persistence::Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
+        let store = SqlStore::new(Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
         let network = Arc::new(Network);
         let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
         let ctx = Context {
@@ -68,6 +68,7 @@ impl TestApp {
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
             disk: Arc::new(souk_domain::operation::UnlimitedDisk),
+            installation: Arc::new(souk_domain::operation::KnownInstallation::default()),
         };
         let printer = PdfPrinter {
             seller: Party { name: "Souk".to_owned(), details: Vec::new() },
@@ -91,8 +92,10 @@ impl TestApp {
             tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
+            exports: Arc::new(SqlPersonalDataExports(Database::clone(&database))),
             realtime: Arc::new(LocalRealtime::default()),
             limits: Arc::new(Limits::default()),
+            sign_in_again_after: Duration::MAX,
             probe: Arc::new(Ready),
         };
         let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());
@@ -122,7 +125,16 @@ impl TestApp {
             unit.users().issue_passport(&passport).await.expect("writes");
         }
         let token = format!("token-of-{did}");
-        unit.browser_sessions().insert(&token_hash(&token), &did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("signs in");
+        let login = Login {
+            id: LoginId::new(now, self.ctx.random.as_ref()),
+            user: did,
+            device: String::new(),
+            created_at: now,
+            signed_in_at: now,
+            used_at: now,
+            expires_at: now.plus(Duration::from_secs(30 * 86_400)),
+        };
+        unit.browser_sessions().insert(&token_hash(&token), &login).await.expect("signs in");
         unit.commit().await.expect("commits");
         Who::Cookie(token)
     }

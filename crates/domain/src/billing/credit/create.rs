@@ -1,6 +1,7 @@
 //! Credit notes that an owner orders, and their previews.
 
 use super::allocation::{Destination, spread};
+use super::daily_cap::{check_daily_cap, ordered};
 use super::issue::{IssuedNote, ItemOrder, NoteOrder, PlannedItem, issue_note, plan};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
@@ -147,6 +148,8 @@ pub async fn create_credit_note(ctx: &Context, mode: Mode, order: &CreditNoteOrd
         return Err(PostingError::Contended.into());
     }
     publish_charges(ctx, unit.as_mut(), &issued.attempts).await?;
+    let ordered = ordered(&issued.refunds)?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &invoice.currency_id, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(issued)
 }

@@ -2,6 +2,7 @@
 
 use super::allocation::Destination;
 use super::create::{lock_invoice, spread_over};
+use super::daily_cap::{check_daily_cap, ordered};
 use super::issue::{NewNote, NoteOrder, issue_note, issue_notes, returnable};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
@@ -95,7 +96,10 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let amount = checked_amount(order.amount, most)?;
     // A refund returns paid money only. A default credit note would reduce the unpaid part first.
     let lines = unit.invoices().items(&invoice.id).await?;
+    let currency = invoice.currency_id.clone();
     let refunded = refund_all(ctx, unit.as_mut(), vec![InvoiceRefund { invoice, lines, amount }], &Destination::PaidPart, order).await?;
+    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &currency, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }
@@ -212,6 +216,8 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     }
     parts.retain(|part| !part.amount.is_zero());
     let refunded = refund_all(ctx, unit.as_mut(), parts, &Destination::Payment(id.clone()), order).await?;
+    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &intent.currency_id, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }

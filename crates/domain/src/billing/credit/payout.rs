@@ -1,5 +1,6 @@
 //! Pays out a customer's balance: as refunds of card payments that have room, or to the wallet that paid last.
 
+use super::daily_cap::check_daily_cap;
 use super::refund::send_all;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balances};
 use crate::billing::clock::time_of_customer;
@@ -121,6 +122,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     unit.refunds().insert_all(&refunds).await?;
     let attempts = send_all(ctx, unit.as_mut(), &refunds.iter().collect::<Vec<_>>()).await?;
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
+    check_daily_cap(ctx, unit.as_mut(), mode, &currency.id, amount).await?;
     unit.commit().await?;
     Ok(refunds)
 }

@@ -2,6 +2,7 @@
 //! invoices of the payment with it, or refunds it.
 
 use super::CreditNoteReason;
+use super::daily_cap::check_daily_cap;
 use super::refund::send;
 use super::undo::subscriptions_of;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
@@ -115,6 +116,8 @@ pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId, to: Sus
         SuspenseTo::Refund => resolution.refund(ctx, unit.as_mut()).await?,
     };
     release_held(ctx, unit.as_mut(), &attempt).await?;
+    let ordered = resolved.refund.as_ref().map_or(Amount::ZERO, |refund| refund.amount);
+    check_daily_cap(ctx, unit.as_mut(), held.mode, &held.currency_id, ordered).await?;
     unit.commit().await?;
     Ok(resolved)
 }

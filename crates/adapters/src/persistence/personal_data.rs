@@ -1,0 +1,178 @@
+//! Personal data of a user: what stands in the way of its erasure, the erasure, and the export.
+
+use super::personal_data_tables::{EXPORTED, Exported};
+use super::{Connection, Database, Kind, Row};
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use souk_domain::access::Did;
+use souk_domain::mail::MailAddress;
+use souk_domain::privacy::{Obstacle, PersonalData, PersonalDataExports};
+use souk_domain::shared::{Amount, StorageError, Timestamp};
+
+/// The customers of a user in a statement whose `$1` is the DID.
+macro_rules! of_user {
+    ($before:literal) => {
+        concat!($before, " (SELECT id FROM customers WHERE did = $1)")
+    };
+}
+
+/// A statement that finds a row if the obstacle exists. The first that does is shown first.
+const OBSTACLES: [(Obstacle, &str); 8] = [
+    (Obstacle::Role, "SELECT id FROM passports WHERE holder = $1 AND revoked_at IS NULL LIMIT 1"),
+    (
+        Obstacle::ActiveSubscription,
+        "SELECT id FROM subscriptions WHERE ended_at IS NULL AND customer_id IN (SELECT id FROM customers WHERE did = $1) LIMIT 1",
+    ),
+    (
+        Obstacle::UnpaidInvoice,
+        "SELECT id FROM invoices WHERE status IN ('open', 'uncollectible') AND customer_id IN (SELECT id FROM customers WHERE did = $1)
+         LIMIT 1",
+    ),
+    (
+        Obstacle::MoneyInFlight,
+        "SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND subject IN (
+             SELECT id FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+             UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+             UNION ALL SELECT id FROM stakes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+             UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) LIMIT 1",
+    ),
+    (
+        Obstacle::MoneyInFlight,
+        "SELECT id FROM refunds WHERE (status = 'pending' OR status = 'failed' AND kind = 'refund')
+             AND customer_id IN (SELECT id FROM customers WHERE did = $1) LIMIT 1",
+    ),
+    (
+        Obstacle::OpenDispute,
+        "SELECT id FROM disputes WHERE status IN ('inquiry', 'inquiry_under_review', 'needs_response', 'under_review')
+             AND customer_id IN (SELECT id FROM customers WHERE did = $1) LIMIT 1",
+    ),
+    (
+        Obstacle::Deposit,
+        "SELECT id FROM stakes WHERE status <> 'final' AND customer_id IN (SELECT id FROM customers WHERE did = $1) LIMIT 1",
+    ),
+    (
+        Obstacle::Balance,
+        "SELECT customer_id FROM customer_balances WHERE amount > $2 AND customer_id IN (SELECT id FROM customers WHERE did = $1) LIMIT 1",
+    ),
+];
+
+/// The statements of the erasure. `$1` is the DID.
+const ERASE: [&str; 5] = [
+    of_user!("UPDATE checkout_sessions SET contact = NULL, browser = NULL, visitor = '' WHERE payer = $1 OR customer_id IN"),
+    of_user!("UPDATE mandates SET status = 'ended', details = NULL WHERE customer_id IN"),
+    of_user!("DELETE FROM provider_customers WHERE customer_id IN"),
+    "DELETE FROM browser_sessions WHERE user_did = $1",
+    "DELETE FROM connect_sessions WHERE wallet_did = $1",
+];
+
+pub struct SqlPersonalData<'s>(pub &'s mut Connection);
+
+#[async_trait]
+impl PersonalData for SqlPersonalData<'_> {
+    async fn lock(&mut self, did: &Did) -> Result<bool, StorageError> {
+        // On both databases a write locks the row.
+        let update = "UPDATE users SET updated_at = updated_at WHERE did = $1";
+        Ok(self.0.query(update).bind(did).execute().await? == 1)
+    }
+
+    async fn obstacles(&mut self, did: &Did) -> Result<Vec<Obstacle>, StorageError> {
+        let mut found = Vec::new();
+        for (obstacle, statement) in OBSTACLES {
+            let query = self.0.query(statement).bind(did);
+            let query = if obstacle == Obstacle::Balance { query.bind(Amount::ZERO) } else { query };
+            if query.optional().await?.is_some() && !found.contains(&obstacle) {
+                found.push(obstacle);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError> {
+        self.forget_addresses(did).await?;
+        let user = "UPDATE users SET full_name = '', email = '', phone = '', address = NULL, updated_at = $2 WHERE did = $1";
+        let customers = "UPDATE customers SET name = '', email = '', phone = '', address = NULL, updated_at = $2, links_revoked_at = $2
+                         WHERE did = $1";
+        for statement in [user, customers] {
+            self.0.query(statement).bind(did).bind(now).execute().await?;
+        }
+        for statement in ERASE {
+            self.0.query(statement).bind(did).execute().await?;
+        }
+        Ok(())
+    }
+}
+
+impl SqlPersonalData<'_> {
+    /// Removes the confirmations of a user's email addresses. Another user of an address confirms it again.
+    async fn forget_addresses(&mut self, did: &Did) -> Result<(), StorageError> {
+        let select = "SELECT email FROM users WHERE did = $1 UNION SELECT email FROM customers WHERE did = $1";
+        for row in self.0.query(select).bind(did).all().await? {
+            let Some(address) = MailAddress::of(&row.get::<String>("email")?) else { continue };
+            let delete = "DELETE FROM mail_addresses WHERE address = $1";
+            self.0.query(delete).bind(address.as_str()).execute().await?;
+        }
+        Ok(())
+    }
+}
+
+/// The exports of a database.
+#[derive(Clone)]
+pub struct SqlPersonalDataExports(pub Database);
+
+#[async_trait]
+impl PersonalDataExports for SqlPersonalDataExports {
+    async fn export(&self, did: &Did, now: Timestamp) -> Result<Vec<u8>, StorageError> {
+        let mut connection = self.0.read().await?;
+        let mut records = Map::new();
+        for table in EXPORTED {
+            let rows = connection.query(table.select).bind(did).all().await?;
+            records.insert(table.table.to_owned(), rows.iter().map(|row| record(table, row)).collect::<Result<_, _>>()?);
+        }
+        let document = json!({ "exported_at": now.to_iso(), "did": did.as_str(), "records": records });
+        serde_json::to_vec_pretty(&document).map_err(|error| StorageError::Driver(Box::new(error)))
+    }
+}
+
+fn record(table: &Exported, row: &Row) -> Result<Value, StorageError> {
+    let mut fields = Map::new();
+    for (name, kind) in table.fields {
+        let value = match kind {
+            Kind::Text => row.get::<Option<String>>(name)?.map(Value::String),
+            Kind::Integer => row.get::<Option<i64>>(name)?.map(Value::from),
+            Kind::Bool => row.get::<Option<bool>>(name)?.map(Value::Bool),
+            Kind::Amount => row.get::<Option<Amount>>(name)?.map(|amount| Value::String(amount.to_string())),
+            Kind::Time => row.get::<Option<Timestamp>>(name)?.map(|at| Value::String(at.to_iso())),
+            Kind::Json => row.get::<Option<Value>>(name)?,
+            // Only hashes and encrypted secrets are stored as bytes.
+            Kind::Bytes => None,
+        };
+        fields.insert((*name).to_owned(), value.unwrap_or_default());
+    }
+    Ok(Value::Object(fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_both;
+    use crate::persistence::Sql;
+    use crate::persistence::personal_data_tables::{NOT_EXPORTED, WITHHELD};
+    use std::collections::BTreeSet;
+
+    on_both! {
+        async fn every_column_of_the_schema_is_exported_or_named_as_an_exception(db: &TestDatabase) {
+            let select = Sql {
+                sqlite: r"SELECT t.name || '.' || c.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
+                           WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> '_sqlx_migrations'",
+                postgres: "SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+                           WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations'",
+            };
+            let rows = db.read().await.expect("reads").query_per_dialect(select).all().await.expect("lists");
+            let columns: BTreeSet<String> = rows.iter().map(|row| row.get("name").expect("a name")).collect();
+            let of = |column: &String, tables: &[&str]| column.split_once('.').is_some_and(|(table, _)| tables.contains(&table));
+            let left: Vec<_> = columns.iter().filter(|column| !of(column, &NOT_EXPORTED) && !WITHHELD.contains(&column.as_str())).collect();
+            let exported: BTreeSet<_> = EXPORTED.iter().flat_map(|table| table.fields.iter().map(|(field, _)| format!("{}.{field}", table.table))).collect();
+            assert_eq!(left, exported.iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Records what administrators and API keys do in the audit log. The entry is written with the first unit of work that the call commits
+//! ([`souk_domain::storage::Store::audited`]), so a call without effect leaves none.
+
+use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, note_use, token_hash};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::http::Method;
+use poem::{Body, Endpoint, Request, Response};
+use serde_json::Value;
+use souk_domain::access::{self, AuditActor, AuditEntry, Operation};
+use souk_domain::context::Context;
+use souk_domain::shared::{AuditEntryId, MAX_ID_LENGTH, Mode};
+use std::sync::Arc;
+
+/// The largest body that is searched for ids, in bytes.
+const BODY_MAX: usize = 1 << 20;
+/// The shortest DID, in characters.
+const DID_MIN: usize = 30;
+
+/// An endpoint whose administrative calls are recorded.
+pub struct Audited<E>(pub E);
+
+impl<E: Endpoint<Output = Response>> Endpoint for Audited<E> {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let Some(operation) = operation_of(request.method(), request.uri().path()) else { return self.0.call(request).await };
+        let Some(app) = request.data::<Arc<App>>().cloned() else { return self.0.call(request).await };
+        let Some(caller) = caller(&app, &request, operation).await? else { return self.0.call(request).await };
+        let now = app.ctx.now();
+        let entry = AuditEntry {
+            id: AuditEntryId::new(now, app.ctx.random.as_ref()),
+            at: now,
+            actor: caller.actor,
+            operation,
+            mode: concerns_mode(operation).then_some(caller.mode),
+            objects: objects(&mut request).await?,
+            address: app.limits.caller_address(&request).map(|address| address.to_string()),
+        };
+        let ctx = Context { store: app.ctx.store.audited(entry), ..app.ctx.clone() };
+        request.set_data(Arc::new(App { ctx, ..App::clone(&app) }));
+        self.0.call(request).await
+    }
+}
+
+/// Who makes a call for the store.
+struct StoreCaller {
+    actor: AuditActor,
+    mode: Mode,
+}
+
+/// The caller, if they act for the store. Whether they may do what they ask for is decided by the endpoint.
+async fn caller(app: &App, request: &Request, operation: Operation) -> Result<Option<StoreCaller>, Problem> {
+    if let Some(secret) = bearer(request) {
+        let key = app.ctx.store.read().await?.api_keys().find(&token_hash(secret)).await?;
+        // Here, because a write of the request itself would write its entry.
+        if let Some(key) = &key {
+            note_use(&app.ctx, key).await?;
+        }
+        return Ok(key.map(|key| StoreCaller { actor: AuditActor::Key(key.id), mode: key.mode }));
+    }
+    let Some(token) = cookie(request, LOGIN_COOKIE) else { return Ok(None) };
+    let caller = access::caller_of(&app.ctx, &token_hash(token)).await?;
+    // The first owner is none before the call, and customers erase their own data for good.
+    let is_for_all = matches!(operation, Operation::ClaimOwnership | Operation::EraseCustomer);
+    let caller = caller.filter(|caller| caller.is_admin() || is_for_all);
+    Ok(caller.map(|caller| StoreCaller { actor: AuditActor::User(caller.user.did), mode: RequestContext::of(request).mode }))
+}
+
+const fn concerns_mode(operation: Operation) -> bool {
+    let of_both = matches!(operation, Operation::ClaimOwnership | Operation::ConfirmClock | Operation::ConfirmRestore);
+    !(of_both || matches!(operation, Operation::RevokeLinks | Operation::EraseCustomer))
+}
+
+/// The operation of a write to this path; `None`: it is not recorded.
+fn operation_of(method: &Method, path: &str) -> Option<Operation> {
+    let segments: Vec<_> = path.strip_prefix("/api/")?.trim_end_matches('/').split('/').collect();
+    Some(match (method.as_str(), segments.as_slice()) {
+        ("POST", ["session", "claim-owner"]) => Operation::ClaimOwnership,
+        ("PUT", ["clock", "confirm"]) => Operation::ConfirmClock,
+        ("PUT", ["restore", "confirm"]) => Operation::ConfirmRestore,
+        ("PUT", ["restore", "found-payments", "handled"]) => Operation::HandleFoundPayment,
+        ("POST", ["products"]) => Operation::CreateProduct,
+        ("PUT", ["products", _]) => Operation::UpdateProduct,
+        ("PUT", ["products", _, "archive"]) => Operation::ArchiveProduct,
+        ("DELETE", ["products", _]) => Operation::DeleteProduct,
+        ("POST", ["prices"]) => Operation::CreatePrice,
+        ("PUT", ["prices", _]) => Operation::UpdatePrice,
+        ("POST", ["prices", _, "replace"]) => Operation::ReplacePrice,
+        ("PUT", ["prices", _, "archive"]) => Operation::ArchivePrice,
+        ("PUT", ["prices", _, "inventory"]) => Operation::UpdateInventory,
+        ("DELETE", ["prices", _]) => Operation::DeletePrice,
+        ("POST", ["payment-links"]) => Operation::CreateLink,
+        ("PUT", ["payment-links", _]) => Operation::UpdateLink,
+        ("PUT", ["payment-links", _, "archive"]) => Operation::ArchiveLink,
+        ("POST", ["payment-methods"]) => Operation::CreateMethod,
+        ("PUT", ["payment-methods", _]) => Operation::UpdateMethod,
+        ("POST", ["payment-methods", _, "stake-for-gas"]) => Operation::StakeForGas,
+        ("POST", ["payment-currencies"]) => Operation::CreateCurrency,
+        ("PUT", ["payment-currencies", _]) => Operation::UpdateCurrency,
+        ("POST", ["checkout-sessions"]) => Operation::CreateSession,
+        ("PUT", ["checkout-sessions", _]) => Operation::UpdateSession,
+        ("PUT", ["checkout-sessions", _, "expire"]) => Operation::ExpireSession,
+        ("PUT", ["payment-intents", _]) => Operation::UpdatePayment,
+        ("PUT", ["payment-intents", _, "refund"]) => Operation::RefundPayment,
+        ("POST", ["payment-intents", _, "resolve"]) => Operation::ResolvePayment,
+        ("POST", ["customers", _, "balance", "payout"]) => Operation::PayOutBalance,
+        ("POST", ["customers", _, "erasure"]) => Operation::EraseCustomer,
+        ("POST", ["customers", named, "revoke-links"]) if *named != "me" => Operation::RevokeLinks,
+        ("POST", ["refunds"]) => Operation::CreateRefund,
+        ("POST", ["refunds", _, "retry"]) => Operation::RetryRefund,
+        ("POST", ["refunds", _, "move-to-balance"]) => Operation::MoveRefund,
+        ("POST", ["credit-notes"]) => Operation::CreateCreditNote,
+        ("POST", ["invoices", _, "void"]) => Operation::VoidInvoice,
+        ("PUT", ["subscriptions", "resume-billing"] | ["subscriptions", _, "resume-billing"]) => Operation::ResumeBilling,
+        ("PUT", ["subscriptions", _]) => Operation::UpdateSubscription,
+        ("PUT", ["subscriptions", _, "cancel"]) => Operation::CancelSubscription,
+        ("PUT", ["subscriptions", _, "recover"]) => Operation::RecoverSubscription,
+        ("PUT", ["subscriptions", _, "pause"]) => Operation::PauseSubscription,
+        ("PUT", ["subscriptions", _, "resume"]) => Operation::ResumeSubscription,
+        ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Operation::EndOverdraftProtection,
+        ("PUT", ["subscriptions", _, "return-stake"]) => Operation::ReturnSubscriptionStake,
+        ("PUT", ["subscriptions", _, "slash-stake"]) => Operation::ForfeitStake,
+        ("PUT", ["subscriptions", _, "change-plan"]) => Operation::ChangePlan,
+        ("POST", ["subscriptions", _, "change-payment"]) => Operation::ChangePayment,
+        ("PUT", ["stakes", _, "return"]) => Operation::ReturnStake,
+        ("POST", ["test-clocks"]) => Operation::CreateTestClock,
+        ("POST", ["test-clocks", _, "advance"]) => Operation::AdvanceTestClock,
+        _ => return None,
+    })
+}
+
+/// The ids in the path, and those in the body's fields that name objects.
+async fn objects(request: &mut Request) -> Result<Vec<String>, Problem> {
+    let mut objects: Vec<_> = request.uri().path().split('/').filter(|segment| is_object(segment)).map(ToOwned::to_owned).collect();
+    let body = request.take_body().into_bytes_limit(BODY_MAX).await.map_err(|_| Problem::body_too_large())?;
+    if let Ok(Value::Object(fields)) = serde_json::from_slice(&body) {
+        let named = fields.iter().filter(|(name, _)| name.ends_with("_id"));
+        objects.extend(named.filter_map(|(_, value)| value.as_str().filter(|text| is_object(text)).map(ToOwned::to_owned)));
+    }
+    request.set_body(Body::from(body));
+    Ok(objects)
+}
+
+/// Whether a text has the form of an id or a DID.
+fn is_object(text: &str) -> bool {
+    if text.len() > MAX_ID_LENGTH || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return false;
+    }
+    let is_id = text.split_once('_').is_some_and(|(prefix, rest)| !prefix.is_empty() && !rest.is_empty());
+    is_id || (text.starts_with('z') && text.len() >= DID_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Writes that are not recorded: what visitors and customers do for themselves, previews, and usage records, each of which is a record
+    /// of its own.
+    const NOT_RECORDED: [&str; 21] = [
+        "DELETE /api/checkout-sessions/{id}/cross-sell",
+        "DELETE /api/session/logins",
+        "DELETE /api/session/logins/{id}",
+        "POST /api/checkout-sessions/start/{link}",
+        "POST /api/checkout-sessions/{id}/abort-stripe",
+        "POST /api/checkout-sessions/{id}/fast-checkout-confirm",
+        "POST /api/credit-notes/preview",
+        "POST /api/customers/me/email-confirmation",
+        "POST /api/customers/me/revoke-links",
+        "POST /api/email-confirmations",
+        "POST /api/invoices/pay-stripe",
+        "POST /api/session/logout",
+        "POST /api/subscriptions/{id}/change-plan/preview",
+        "POST /api/usage-records",
+        "PUT /api/checkout-sessions/{id}/adjust-quantity",
+        "PUT /api/checkout-sessions/{id}/amount",
+        "PUT /api/checkout-sessions/{id}/cross-sell",
+        "PUT /api/checkout-sessions/{id}/downsell",
+        "PUT /api/checkout-sessions/{id}/submit",
+        "PUT /api/checkout-sessions/{id}/upsell",
+        "PUT /api/customers/me",
+    ];
+
+    #[test]
+    fn every_write_is_recorded_or_named_as_an_exception() {
+        let document: Value = serde_json::from_str(&crate::document()).expect("is JSON");
+        let mut without = BTreeSet::new();
+        for (path, operations) in document["paths"].as_object().expect("paths") {
+            for method in operations.as_object().expect("operations").keys().filter(|method| *method != "get") {
+                let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).expect("a method");
+                if operation_of(&method, path).is_none() {
+                    without.insert(format!("{method} {path}"));
+                }
+            }
+        }
+        assert_eq!(without, NOT_RECORDED.map(ToOwned::to_owned).into());
+    }
+
+    #[test]
+    fn ids_and_dids_are_recorded_and_no_other_text() {
+        for object in ["cus_01abc", "re_1", "z1VwZZnqUJPGnD4AQXJLaeJFxN3ZmDbLPb3"] {
+            assert!(is_object(object), "{object}");
+        }
+        for text in ["me", "resume-billing", "", "_", "sk_live_with spaces", "zebra", &"a_".repeat(40)] {
+            assert!(!is_object(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The audit log, for administrators.
+
+mod api;
+
+pub use api::AuditLogApi;

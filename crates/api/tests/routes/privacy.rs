@@ -1,0 +1,102 @@
+//! The export and the erasure of a customer's data.
+
+use crate::app::{Buyer, Connect, Terms, TestApp, page_tokens};
+use serde_json::{Value, json};
+use souk_adapters::on_both;
+use std::time::Duration;
+
+async fn invoice_of(buyer: &Buyer, app: &TestApp) -> String {
+    let session = buyer.buy(app, &app.shop.atlas).await;
+    buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned()
+}
+
+async fn obstacles(buyer: &Buyer) -> Value {
+    buyer.browser.get("/api/customers/me/erasure").await.ok()["obstacles"].clone()
+}
+
+on_both! {
+    async fn an_export_contains_what_is_stored_about_its_user_and_nobody_else(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+        let (of_alice, of_bob) = (invoice_of(&alice, &app).await, invoice_of(&bob, &app).await);
+        let answer = alice.browser.get("/api/customers/me/export").await;
+        assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"my-data.json\""));
+        let (export, text) = (answer.ok(), answer.text());
+        let records = &export["records"];
+        assert_eq!((&export["did"], &records["users"][0]["email"]), (&json!(alice.wallet.did().as_str()), &json!("alice@example.com")));
+        assert_eq!((&records["invoices"][0]["id"], &records["invoices"][1]), (&json!(of_alice), &Value::Null));
+        assert_eq!(records["invoices"][0]["amount_paid"], records["payment_intents"][0]["amount_received"]);
+        for kind in ["customers", "checkout_sessions", "invoice_items", "invoice_payments", "browser_sessions", "entitlements"] {
+            assert_eq!(records[kind].as_array().map(Vec::len), Some(1), "{kind}: {records}");
+        }
+        let token = alice.browser.cookie("login_token").expect("a cookie");
+        assert!(!text.contains(&of_bob) && !text.contains("bob@example.com") && !text.contains(&token));
+        app.browser().get("/api/customers/me/export").await.refused(401);
+        app.finish().await;
+    }
+
+    async fn an_erasure_removes_the_person_and_keeps_the_documents(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+        let invoice = invoice_of(&alice, &app).await;
+        app.drain().await;
+        let link = format!("/api/invoices/{invoice}?authToken={}", page_tokens().auth_token(&invoice, app.ctx.now()));
+        app.browser().get(&link).await.ok();
+        assert_eq!(obstacles(&alice).await, json!([]));
+        alice.browser.post("/api/customers/me/email-confirmation", &json!({})).await.ok();
+        app.drain().await;
+        alice.browser.post("/api/customers/me/erasure", &json!({})).await.ok();
+        assert_eq!(alice.browser.get("/api/session").await.ok()["user"], Value::Null, "all logins have ended");
+        app.browser().get(&link).await.refused(401);
+        let customer = owner.browser.get(&format!("/api/customers/{}", alice.wallet.did())).await.ok();
+        for field in ["name", "email", "phone"] {
+            assert_eq!(customer[field], "", "{field}");
+        }
+        assert_eq!(customer["address"], Value::Null);
+        let kept = owner.browser.get(&format!("/api/invoices/{invoice}")).await.ok();
+        assert_eq!(kept["customer_name"], "alice Example", "the invoice is kept as it was issued");
+        assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions WHERE contact IS NOT NULL OR visitor <> ''").await, 0);
+        assert_eq!(app.count("SELECT count(*) AS n FROM mail_addresses").await, 0);
+        let log = owner.browser.get("/api/audit-log?operation=customer.erase").await.ok();
+        assert_eq!(log["list"][0]["actor"]["id"], alice.wallet.did().as_str());
+        assert_eq!(app.breaches().await, [""; 0]);
+
+        // The same wallet finds its purchase again.
+        Connect::begin(&app, &alice.browser, "login", "").await.sign_in(&alice.wallet, "alice").await;
+        assert_eq!(alice.browser.get("/api/entitlements").await.ok()["count"], 1);
+        app.finish().await;
+    }
+
+    async fn an_erasure_is_refused_while_something_is_open(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (bob, owner) = (app.sign_in("bob").await, app.owner().await);
+        let invoice = invoice_of(&bob, &app).await;
+        owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "1" })).await.ok();
+        assert_eq!(obstacles(&bob).await, json!(["money_in_flight"]), "the refund is pending");
+        app.drain().await;
+        assert_eq!(obstacles(&bob).await, json!([]));
+        owner.browser.post("/api/credit-notes", &json!({ "invoice_id": invoice, "amount": "1", "to": "balance" })).await.ok();
+        assert_eq!(obstacles(&bob).await, json!(["balance"]));
+        let refused = bob.browser.post("/api/customers/me/erasure", &json!({})).await.refused(409);
+        assert_eq!((&refused["code"], &refused["params"]), (&json!("ERASURE_OBSTACLE"), &json!({ "obstacle": "balance" })));
+        assert_eq!(bob.browser.get("/api/session").await.ok()["user"]["email"], "bob@example.com");
+        let refused = owner.browser.post("/api/customers/me/erasure", &json!({})).await.refused(409);
+        assert_eq!(refused["params"]["obstacle"], "role");
+        let subscriber = app.subscribe("carol", Terms::default()).await;
+        let of_carol = format!("/api/customers/{}/erasure", subscriber.buyer.wallet.did());
+        assert_eq!(owner.browser.post(&of_carol, &json!({})).await.refused(409)["params"]["obstacle"], "active_subscription");
+        bob.browser.post(&of_carol, &json!({})).await.refused(403);
+        app.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_needs_a_recent_sign_in() {
+    let mut app = TestApp::open().await;
+    app.require_sign_in_within(Duration::from_secs(900)).await;
+    let alice = app.sign_in("alice").await;
+    app.advance(Duration::from_secs(3_600));
+    assert_eq!(alice.browser.post("/api/customers/me/erasure", &json!({})).await.refused(403)["code"], "SIGN_IN_AGAIN");
+    assert_eq!(alice.browser.get("/api/session").await.ok()["user"]["email"], "alice@example.com");
+    app.finish().await;
+}

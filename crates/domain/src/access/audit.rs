@@ -1,0 +1,190 @@
+//! The audit log: what administrators, API keys and commands have done. Entries are only added, never changed or deleted.
+
+use super::Did;
+use crate::shared::{ApiKeyId, AuditEntryId, Listed, Mode, Page, StorageError, Timestamp};
+use async_trait::async_trait;
+
+/// Who acted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditActor {
+    /// An administrator, signed in.
+    User(Did),
+    Key(ApiKeyId),
+    /// A command on a machine of the store.
+    Command,
+}
+
+/// The kinds of actors, as lists filter by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActorKind {
+    User,
+    Key,
+    Command,
+}
+
+impl ActorKind {
+    pub const ALL: [Self; 3] = [Self::User, Self::Key, Self::Command];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Key => "key",
+            Self::Command => "command",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl AuditActor {
+    #[must_use]
+    pub const fn kind(&self) -> ActorKind {
+        match self {
+            Self::User(_) => ActorKind::User,
+            Self::Key(_) => ActorKind::Key,
+            Self::Command => ActorKind::Command,
+        }
+    }
+
+    /// The DID of the user or the id of the key; empty for a command.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::User(did) => did.as_str(),
+            Self::Key(key) => key.as_str(),
+            Self::Command => "",
+        }
+    }
+}
+
+macro_rules! operations {
+    ($($name:ident = $code:literal;)*) => {
+        /// What was done. Pages have a text for each code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Operation { $($name),* }
+
+        impl Operation {
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$name => $code),* }
+            }
+
+            #[must_use]
+            pub fn from_code(code: &str) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+operations! {
+    ClaimOwnership = "ownership.claim";
+    CreateKey = "api_key.create";
+    RevokeKey = "api_key.revoke";
+    IssuePassport = "passport.issue";
+    RevokePassport = "passport.revoke";
+    ConfirmClock = "clock.confirm";
+    ConfirmRestore = "restore.confirm";
+    SkipImport = "restore.skip_import";
+    HandleFoundPayment = "found_payment.handle";
+    RetryDeadLetter = "dead_letter.retry";
+    CreateProduct = "product.create";
+    UpdateProduct = "product.update";
+    ArchiveProduct = "product.archive";
+    DeleteProduct = "product.delete";
+    CreatePrice = "price.create";
+    UpdatePrice = "price.update";
+    ReplacePrice = "price.replace";
+    ArchivePrice = "price.archive";
+    DeletePrice = "price.delete";
+    UpdateInventory = "price.update_inventory";
+    CreateLink = "payment_link.create";
+    UpdateLink = "payment_link.update";
+    ArchiveLink = "payment_link.archive";
+    CreateMethod = "payment_method.create";
+    UpdateMethod = "payment_method.update";
+    StakeForGas = "payment_method.stake_for_gas";
+    CreateCurrency = "payment_currency.create";
+    UpdateCurrency = "payment_currency.update";
+    CreateSession = "checkout_session.create";
+    UpdateSession = "checkout_session.update";
+    ExpireSession = "checkout_session.expire";
+    UpdatePayment = "payment.update";
+    RefundPayment = "payment.refund";
+    ResolvePayment = "payment.resolve";
+    PayOutBalance = "balance.pay_out";
+    CreateRefund = "refund.create";
+    RetryRefund = "refund.retry";
+    MoveRefund = "refund.move_to_balance";
+    CreateCreditNote = "credit_note.create";
+    VoidInvoice = "invoice.void";
+    UpdateSubscription = "subscription.update";
+    CancelSubscription = "subscription.cancel";
+    RecoverSubscription = "subscription.recover";
+    PauseSubscription = "subscription.pause";
+    ResumeSubscription = "subscription.resume";
+    ResumeBilling = "subscription.resume_billing";
+    ChangePlan = "subscription.change_plan";
+    ChangePayment = "subscription.change_payment";
+    EndOverdraftProtection = "subscription.end_overdraft_protection";
+    ReturnSubscriptionStake = "subscription.return_stake";
+    ForfeitStake = "subscription.forfeit_stake";
+    ReturnStake = "stake.return";
+    CreateTestClock = "test_clock.create";
+    AdvanceTestClock = "test_clock.advance";
+    RevokeLinks = "customer.revoke_links";
+    EraseCustomer = "customer.erase";
+}
+
+/// One entry of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    pub id: AuditEntryId,
+    pub at: Timestamp,
+    pub actor: AuditActor,
+    pub operation: Operation,
+    /// `None`: the operation concerns both modes.
+    pub mode: Option<Mode>,
+    /// The ids of the objects that the call names or has created, never any other value of the call.
+    pub objects: Vec<String>,
+    /// The network address of the caller; `None` for a command.
+    pub address: Option<String>,
+}
+
+/// A filter of the log. `None`: all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditFilter {
+    /// The DID of a user or the id of a key.
+    pub actor: Option<String>,
+    pub kind: Option<ActorKind>,
+    pub operation: Option<Operation>,
+    pub object: Option<String>,
+}
+
+#[async_trait]
+pub trait AuditLog: Send {
+    /// The entries that match, newest first.
+    async fn list(&mut self, filter: &AuditFilter, page: &Page) -> Result<Listed<AuditEntry>, StorageError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_operation_round_trips_by_its_code() {
+        for operation in Operation::ALL {
+            assert_eq!(Operation::from_code(operation.code()), Some(*operation));
+        }
+        let codes: BTreeSet<_> = Operation::ALL.iter().map(|operation| operation.code()).collect();
+        assert_eq!(codes.len(), Operation::ALL.len());
+        assert_eq!(Operation::from_code("store.burn"), None);
+    }
+}

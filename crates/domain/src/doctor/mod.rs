@@ -1,0 +1,150 @@
+//! Examines the installation: one list of findings for the command, the owner's page and the owner's mails.
+
+mod notify;
+
+pub use notify::{OwnerMailer, OwnerNotice, compose_owner_notice, notify_owner};
+
+use crate::access::Role;
+use crate::billing::SubscriptionFilter;
+use crate::context::Context;
+use crate::operation::{Finding, FindingCode, Installation, KeyPlace};
+use crate::payment::{self, BreakerStatus, CheckMethodError, GasStatus};
+use crate::shared::{MethodId, Mode, Page, StorageError};
+
+/// The most dead letters that are counted.
+const DEAD_LETTERS_MAX: u32 = 1_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExamineError {
+    #[error(transparent)]
+    Method(#[from] CheckMethodError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Everything that is wrong or risky now, the most urgent first. Asks the networks of the payment methods, so it can take some seconds.
+#[tracing::instrument(skip_all)]
+pub async fn examine(ctx: &Context) -> Result<Vec<Finding>, ExamineError> {
+    let installation = ctx.installation.inspect();
+    let mut findings = of_operation(ctx).await?;
+    findings.extend(of_methods(ctx).await?);
+    findings.extend(of_options(&installation));
+    if owner_without_email(ctx).await? {
+        findings.push(Finding::new(FindingCode::NoOwnerEmail));
+    }
+    findings.extend(uncapped(ctx).await?);
+    findings.sort_by_key(|finding| finding.code);
+    Ok(findings)
+}
+
+/// What can go wrong while the store runs; reads the database and the disk only. The owner gets mails about these.
+pub(crate) async fn of_operation(ctx: &Context) -> Result<Vec<Finding>, StorageError> {
+    let mut findings = Vec::new();
+    let mut unit = ctx.store.read().await?;
+    if let Some(stored) = unit.clock_states().read().await?.doubts.into_iter().next() {
+        let finding = Finding::new(FindingCode::Clock).with("host", &stored.host).with("seconds", stored.doubt.ahead_seconds);
+        findings.push(finding.with("source", stored.doubt.source.name()));
+    }
+    if let Some(disk) = ctx.disk.shortage() {
+        let finding = Finding::new(FindingCode::Disk).with("host", &disk.host).with("path", &disk.folder);
+        findings.push(finding.with("free", disk.free_bytes).with("reserve", disk.reserve_bytes));
+    }
+    let dead = unit.outbox().dead_letters(DEAD_LETTERS_MAX).await?.len();
+    if dead > 0 {
+        findings.push(Finding::new(FindingCode::DeadLetters).with("count", dead));
+    }
+    let filter = SubscriptionFilter { on_hold: true, ..SubscriptionFilter::default() };
+    let mut held = 0;
+    for mode in [Mode::Live, Mode::Test] {
+        held += unit.subscriptions().list(mode, &filter, &Page::new(None, Some(1))).await?.count;
+    }
+    if held > 0 {
+        findings.push(Finding::new(FindingCode::Holds).with("count", held));
+    }
+    let open = ctx.networks.breaker_statuses().into_iter().filter(|network| network.breaker != BreakerStatus::Closed);
+    findings.extend(
+        open.map(|network| Finding::new(FindingCode::Breaker).with("method", &network.method).with("network", network.kind.name())),
+    );
+    Ok(findings)
+}
+
+async fn of_methods(ctx: &Context) -> Result<Vec<Finding>, ExamineError> {
+    let mut findings = Vec::new();
+    for mode in [Mode::Live, Mode::Test] {
+        for method in payment::methods_of(ctx, mode).await?.into_iter().filter(|method| method.active && !ctx.networks.is_paused(method)) {
+            let check = payment::check_method(ctx, &method).await?;
+            let about = |code| Finding::new(code).with("method", &method.id).with("name", &method.name);
+            if let Some(problem) = &check.problem {
+                findings.push(about(FindingCode::MethodFails).with("problem", problem));
+            }
+            if check.gas.as_ref().is_some_and(|gas| matches!(gas.status(), GasStatus::ReadyToStake | GasStatus::LacksFunds)) {
+                findings.push(about(FindingCode::Gas));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn of_options(installation: &Installation) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(address) = &installation.insecure_address {
+        findings.push(Finding::new(FindingCode::NoHttps).with("address", address));
+    }
+    if installation.exposed_sandbox {
+        findings.push(Finding::new(FindingCode::SandboxOn));
+    }
+    if let Some(address) = &installation.untrusted_proxy {
+        findings.push(Finding::new(FindingCode::UntrustedProxy).with("address", address));
+    }
+    if installation.mails_to_folder {
+        findings.push(Finding::new(FindingCode::NoMailServer));
+    }
+    if installation.lacks_redis {
+        findings.push(Finding::new(FindingCode::NoRedis));
+    }
+    if let KeyPlace::Folder { path, others_read } = &installation.key {
+        let code = if *others_read { FindingCode::KeyReadable } else { FindingCode::KeyInFolder };
+        findings.push(Finding::new(code).with("path", path));
+    }
+    findings
+}
+
+async fn owner_without_email(ctx: &Context) -> Result<bool, StorageError> {
+    let mut unit = ctx.store.read().await?;
+    let has_owner = unit.users().list_passports().await?.iter().any(|held| held.role == Role::Owner && held.revoked_at.is_none());
+    Ok(has_owner && crate::billing::owner_recipient(unit.as_mut()).await?.is_none())
+}
+
+/// Live currencies of active methods whose refunds have no daily cap.
+async fn uncapped(ctx: &Context) -> Result<Vec<Finding>, StorageError> {
+    let mut unit = ctx.store.read().await?;
+    let methods = unit.methods().list(Mode::Live).await?;
+    let is_used = |method: &MethodId| methods.iter().any(|one| one.active && one.id == *method);
+    let currencies = unit.methods().currencies(Mode::Live).await?.into_iter();
+    let mut symbols: Vec<_> = currencies.filter(|currency| currency.active && is_used(&currency.method_id)).map(|one| one.symbol).collect();
+    symbols.sort();
+    symbols.dedup();
+    symbols.retain(|symbol| !ctx.policy.daily_caps.contains_key(symbol));
+    Ok(symbols.into_iter().map(|symbol| Finding::new(FindingCode::NoDailyCap).with("symbol", symbol)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_concern_of_the_options_is_a_finding_and_none_is_none() {
+        assert_eq!(of_options(&Installation::default()), []);
+        let all = Installation {
+            insecure_address: Some("http://store.example/".to_owned()),
+            exposed_sandbox: true,
+            key: KeyPlace::Folder { path: "data/secret.key".to_owned(), others_read: true },
+            mails_to_folder: true,
+            lacks_redis: true,
+            untrusted_proxy: Some("10.0.0.9".to_owned()),
+        };
+        let codes: Vec<_> = of_options(&all).iter().map(|finding| finding.code).collect();
+        use FindingCode::{KeyReadable, NoHttps, NoMailServer, NoRedis, SandboxOn, UntrustedProxy};
+        assert_eq!(codes, [NoHttps, SandboxOn, UntrustedProxy, NoMailServer, NoRedis, KeyReadable]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Personal data: its export, and its erasure as far as the law lets a store erase it.
+
+mod erase;
+
+pub use erase::{ErasureError, erase, obstacles};
+
+use crate::access::Did;
+use crate::shared::{StorageError, Timestamp};
+use async_trait::async_trait;
+
+/// Why the data of a user cannot be erased now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// The user owns or administers the store, or publishes in it.
+    Role,
+    /// A subscription has not ended.
+    ActiveSubscription,
+    /// An invoice is not paid.
+    UnpaidInvoice,
+    /// A payment, a refund or an authorization waits for its network.
+    MoneyInFlight,
+    /// A card payment is disputed.
+    OpenDispute,
+    /// A network holds a deposit of the user.
+    Deposit,
+    /// The user has a balance with the store.
+    Balance,
+}
+
+impl Obstacle {
+    pub const ALL: [Self; 7] =
+        [Self::Role, Self::ActiveSubscription, Self::UnpaidInvoice, Self::MoneyInFlight, Self::OpenDispute, Self::Deposit, Self::Balance];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::ActiveSubscription => "active_subscription",
+            Self::UnpaidInvoice => "unpaid_invoice",
+            Self::MoneyInFlight => "money_in_flight",
+            Self::OpenDispute => "open_dispute",
+            Self::Deposit => "deposit",
+            Self::Balance => "balance",
+        }
+    }
+}
+
+#[async_trait]
+pub trait PersonalData: Send {
+    /// Locks the user until this unit of work ends: two erasures do not overlap. False: there is no such user.
+    async fn lock(&mut self, did: &Did) -> Result<bool, StorageError>;
+    /// What stands in the way of the erasure, in both modes.
+    async fn obstacles(&mut self, did: &Did) -> Result<Vec<Obstacle>, StorageError>;
+    /// Removes name, email, phone and address of the user and of their customers, the contacts of their checkout sessions, their saved
+    /// cards and authorizations, and all logins. Invoices, credit notes and the journal stay as they are; so does the DID, under which
+    /// they are kept.
+    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError>;
+}
+
+/// Exports everything that is stored about a user.
+#[async_trait]
+pub trait PersonalDataExports: Send + Sync {
+    /// A JSON document with an array of records for each kind of object, in both modes. Secrets of the store are left out.
+    async fn export(&self, did: &Did, now: Timestamp) -> Result<Vec<u8>, StorageError>;
+}

@@ -51,8 +51,7 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     }
     let methods = counted(missing, "one payment method needs attention", "payment methods need attention");
     let findings = counted(errors, "one finding needs attention", "findings need attention");
-    let problems: Vec<_> =
-        shortage.map(|_| "the disk needs attention".to_owned()).into_iter().chain(methods).chain(findings).collect();
+    let problems: Vec<_> = shortage.map(|_| "the disk needs attention".to_owned()).into_iter().chain(methods).chain(findings).collect();
     if !problems.is_empty() {
         return Err(problems.join(", ").into());
     }
@@ -98,7 +97,9 @@ fn described(finding: &Finding) -> String {
         FindingCode::Clock => {
             format!("the clock of {} differs by {} seconds, so automatic billing has stopped", value("host"), value("seconds"))
         }
-        FindingCode::Disk => format!("only {} bytes are free at {}, less than the reserve of {}", value("free"), value("path"), value("reserve")),
+        FindingCode::Disk => {
+            format!("only {} bytes are free at {}, less than the reserve of {}", value("free"), value("path"), value("reserve"))
+        }
         FindingCode::KeyReadable => format!("other users of this machine can read the store's key {}", value("path")),
         FindingCode::DeadLetters => format!("messages that could not be delivered: {}", value("count")),
         FindingCode::MethodFails => format!("the payment method {} does not work: {}", value("name"), value("problem")),

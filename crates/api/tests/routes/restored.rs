@@ -10,7 +10,10 @@ use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
 use souk_domain::billing::{Invoice, InvoiceStatus, Scope, import_movements, renew_due};
 use souk_domain::context::Context;
-use souk_domain::operation::{Restore, RestoreHold, Restores, check_restore_hold, confirm_stopped, find_restore, skip_import};
+use souk_domain::doctor::notify_owner;
+use souk_domain::operation::{
+    RESTORE_PAUSE, Restore, RestoreHold, Restores, check_restore_hold, confirm_stopped, find_restore, skip_import,
+};
 use souk_domain::payment::{self, AMOUNT_DIFFERS, Method, MethodSettings};
 use souk_domain::shared::{MethodId, Mode, SubscriptionId, Timestamp};
 use std::sync::Arc;
@@ -109,6 +112,23 @@ on_one! {
         workers.await.expect("ends");
         app.drain().await;
         assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+
+    async fn mails_to_the_owner_wait_until_a_restored_store_continues(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        let _owner = app.owner().await;
+        hold(&mut app).await;
+        app.disk.set_short(true);
+        assert_eq!(notify_owner(&app.ctx).await.expect("notifies"), 1);
+        app.drain().await;
+        assert_eq!(app.mails().len(), 0);
+        confirm_stopped(&app.ctx, "an owner").await.expect("is recorded");
+        import_movements(&app.ctx).await.expect("imports");
+        assert!(!check_restore_hold(&app.ctx).await.expect("checks"));
+        app.advance(RESTORE_PAUSE);
+        app.drain().await;
+        assert_eq!(app.sent_mails().len(), 1);
         app.finish().await;
     }
 

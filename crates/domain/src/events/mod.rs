@@ -42,7 +42,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,

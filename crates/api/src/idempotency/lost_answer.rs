@@ -81,6 +81,8 @@ impl Source {
             // The count of resumed subscriptions is gone. A second call resumes what is still on hold.
             ("PUT", ["subscriptions", "resume-billing"]) => Self::nothing(),
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
+            ("PUT", ["restore", "confirm"]) => Self::read("/api/restore".to_owned()),
+            ("PUT", ["restore", "found-payments", "handled"]) => Self::read("/api/restore/found-payments".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["customers", "me", "email-confirmation"]) => Self::read("/api/customers/me/email-confirmation".to_owned()),
             ("DELETE", ["session", "logins", ..]) => Self::read("/api/session/logins".to_owned()),

@@ -136,10 +136,12 @@ pub async fn expand(
         })
         .collect();
     let mut now = ctx.now();
-    let subscriptions = match session.is_complete() && !session.subscription_ids.is_empty() {
+    let mut subscriptions = match session.is_complete() && !session.subscription_ids.is_empty() {
         true => unit.subscriptions().find_all(&session.subscription_ids).await?,
         false => Vec::new(),
     };
+    // In the order of the items. Ids of one instant are in no order.
+    subscriptions.sort_by_key(|subscription| session.subscription_ids.iter().position(|id| *id == subscription.id));
     let of_viewer = match viewer {
         // A submit compares the end of the trial with the customer's time.
         Some(did) if customer.is_none() && session.terms.trial.end.is_some() => unit.customers().find_by_did(session.mode, did).await?,

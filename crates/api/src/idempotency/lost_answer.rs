@@ -81,6 +81,7 @@ impl Source {
             // The count of resumed subscriptions is gone. A second call resumes what is still on hold.
             ("PUT", ["subscriptions", "resume-billing"]) => Self::nothing(),
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
+            ("PUT", ["restore", "confirm"]) => Self::read("/api/restore".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Alert } from 'antd';
 import type { ReactNode } from 'react';
 import { api } from '@/api/client';
 import type { Clock } from '@/api/types';
+import { Banner } from './banner';
 import { OwnerConfirmation } from './owner-confirmation';
 import { storeClockQuery } from './queries';
 import { type Texts, useTexts } from './texts';
@@ -24,28 +24,23 @@ function explanation({ source, ahead_seconds: ahead, host }: Clock, texts: Texts
   });
 }
 
-/** Above the pages of the console, except that of the test clocks, which this clock does not concern, while automatic billing has stopped because of the clock. An owner can confirm the clock. */
+/** Shown while automatic billing has stopped because of the clock. An owner can confirm the clock. */
 export function ClockBanner(): ReactNode {
   const texts = useTexts();
   const { t } = texts;
   const { data: clock } = useQuery(storeClockQuery);
   if (!clock || clock.trusted) return null;
   return (
-    <Alert
-      type="error"
-      showIcon
-      title={t('clock.title')}
-      description={explanation(clock, texts)}
-      action={
-        <OwnerConfirmation
-          action={t('clock.confirm')}
-          failedTitle={t('clock.failed')}
-          run={() => api.put<Clock>('/api/clock/confirm', {})}
-          queryKey={storeClockQuery.queryKey}
-        >
-          <p>{t('clock.confirmText')}</p>
-        </OwnerConfirmation>
-      }
-    />
+    <Banner title={t('clock.title')}>
+      {explanation(clock, texts)}
+      <OwnerConfirmation
+        action={t('clock.confirm')}
+        failedTitle={t('clock.failed')}
+        run={() => api.put<Clock>('/api/clock/confirm', {})}
+        queryKey={storeClockQuery.queryKey}
+      >
+        <p>{t('clock.confirmText')}</p>
+      </OwnerConfirmation>
+    </Banner>
   );
 }

@@ -73,3 +73,11 @@ test('an admin sees that a restored store is on hold and cannot confirm', async 
   await expect(page.getByRole('alert').getByRole('button')).toHaveCount(0);
   await expect(page.getByRole('button', { name: 'Mark as handled' })).toHaveCount(0);
 });
+
+test('an admin sees on a page of a subscription that the store is on hold, and cannot confirm', async ({ page }) => {
+  await page.clock.setFixedTime(NOW * 1000);
+  await serve(page, { signedIn: true, role: 'admin', billing: { restore: held } });
+  await page.goto('/console/subscriptions/sub_active');
+  await expect(page.getByRole('alert')).toContainText('restored from a backup');
+  await expect(page.getByRole('alert').getByRole('button')).toHaveCount(0);
+});

@@ -38,7 +38,7 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     let output = args.output.display();
     println!("{output} is complete: {} rows, {} files, {} bytes.", summary.rows, summary.files, summary.bytes);
     if args.plain {
-        println!("It is not encrypted, and it contains the store's key: whoever reads it can act as the store.");
+        println!("The backup is not encrypted and contains the store's key. Anyone who can read it can act as the store.");
     }
     Ok(())
 }

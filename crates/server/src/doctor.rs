@@ -79,7 +79,7 @@ fn disk_lines(shortage: Option<&DiskShortage>) -> Vec<String> {
         Some(DiskShortage { folder, free_bytes, reserve_bytes, .. }) => lines.extend([
             format!("  not ok: {} MiB are free in {folder}, less than the reserve of {} MiB", free_bytes / MIB, reserve_bytes / MIB),
             "  The store refuses new sessions and uploads, and still records payments in progress.".to_owned(),
-            "  Delete files that are not needed or enlarge the disk. The store then continues by itself.".to_owned(),
+            "  Delete files that are not needed, or enlarge the disk. The store then continues automatically.".to_owned(),
         ]),
     }
     lines
@@ -277,7 +277,7 @@ mod tests {
                 "Disk",
                 "  not ok: 12 MiB are free in /srv/souk, less than the reserve of 256 MiB",
                 "  The store refuses new sessions and uploads, and still records payments in progress.",
-                "  Delete files that are not needed or enlarge the disk. The store then continues by itself.",
+                "  Delete files that are not needed, or enlarge the disk. The store then continues automatically.",
             ]
         );
         assert_eq!(disk_lines(None).len(), 2);

@@ -142,7 +142,7 @@ on_both! {
     async fn a_full_disk_is_distinguished_from_other_errors(db: &TestDatabase) {
         drop(with_specimens(db).await);
         let mut connection = db.begin().await.expect("begins");
-        // PostgreSQL raises its error by itself, because its disk cannot be filled here.
+        // The test raises PostgreSQL's error with a statement, because it cannot fill PostgreSQL's disk.
         let (limit, full) = (
             Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "SELECT 1" },
             Sql {

@@ -4,7 +4,8 @@ use super::subscribe::{self, Started};
 use super::{PaymentStatus, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::billing::{
-    self, Invoice, InvoiceItem, InvoicePaid, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle,
+    self, Invoice, InvoiceItem, InvoicePaid, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, lines_by_invoice,
+    settle,
 };
 use crate::context::Context;
 use crate::events::{Message, NewMessage, Topic};
@@ -75,14 +76,9 @@ pub(super) async fn read_drafts(unit: &mut dyn UnitOfWork, intent: &Intent) -> R
     ids.sort();
     let mut invoices = unit.invoices().lock_all(&ids).await?;
     invoices.sort_by_key(|invoice| intent.invoices.iter().position(|id| *id == invoice.id));
-    let mut items = unit.invoices().items_of(&ids).await?;
-    let mut drafts = Vec::with_capacity(invoices.len());
-    for invoice in invoices {
-        let (of_invoice, others) = items.into_iter().partition(|item| item.invoice_id == invoice.id);
-        items = others;
-        drafts.push(Draft { invoice, items: of_invoice });
-    }
-    Ok(drafts)
+    let mut items = lines_by_invoice(unit, &ids).await?;
+    let with_items = |invoice: Invoice| Draft { items: items.remove(&invoice.id).unwrap_or_default(), invoice };
+    Ok(invoices.into_iter().map(with_items).collect())
 }
 
 /// Finalizes the drafts and pays them. False: the balance does not cover everything.

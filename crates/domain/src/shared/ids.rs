@@ -34,15 +34,16 @@ pub trait Id: Sized + Clone + fmt::Display {
 /// The longest id in characters, which are letters, digits and `_`.
 pub const MAX_ID_LENGTH: usize = 64;
 
-/// The random bits of an id after its time.
-const RANDOM_BITS: u32 = 70;
+/// The bits of a ULID after its milliseconds. The first of them hold the microseconds, and the others are random.
+const REST_BITS: u32 = 80;
+const MICROS_BITS: u32 = 10;
 
-/// A ULID whose first random bits are replaced by the microseconds of its time, so that the rows of one batch are inserted in order.
+/// A ULID that sorts by the microsecond, so that the rows of one batch go to the end of each index.
 fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
     let micros = u64::try_from(now.micros()).unwrap_or(0);
-    let (millis, rest) = (micros / 1_000, u128::from(micros % 1_000));
-    let random_part = u128::from_le_bytes(random.bytes()) & ((1 << RANDOM_BITS) - 1);
-    let ulid = ulid::Ulid::from_parts(millis, rest << RANDOM_BITS | random_part);
+    let random_part = (u128::from_le_bytes(random.bytes()) % (1 << REST_BITS)) >> MICROS_BITS;
+    let rest = (u128::from(micros % 1_000) << (REST_BITS - MICROS_BITS)) | random_part;
+    let ulid = ulid::Ulid::from_parts(micros / 1_000, rest);
     format!("{prefix}{}", ulid.to_string().to_ascii_lowercase())
 }
 
@@ -155,6 +156,8 @@ mod tests {
         let earlier = SessionId::new(Timestamp::from_seconds(1), &random);
         let later = SessionId::new(Timestamp::from_seconds(2), &random);
         assert!(earlier < later);
+        let next = SessionId::new(Timestamp::from_micros(2_000_001), &random);
+        assert!(later < next, "within a millisecond, whatever the random bits are");
         assert!(earlier.as_str().starts_with("cs_"));
         let first = SessionId::first_at(Timestamp::from_seconds(2));
         assert!(earlier < first && first <= later);

@@ -25,7 +25,7 @@ pub struct BackupArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub protection: Protection,
-    /// Do not encrypt the backup. Whoever reads it has the store's key.
+    /// Do not encrypt the backup. Anyone who can read it has the store's key.
     #[arg(long, conflicts_with_all = ["passphrase", "passphrase_file"])]
     pub plain: bool,
 }

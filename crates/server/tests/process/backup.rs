@@ -132,7 +132,7 @@ async fn a_backup_is_encrypted_unless_it_is_plain_and_refusals_name_no_secret() 
     assert!(message.contains("secret.key is another key than that of the backup"), "{message}");
     let plain = folder.path().join("souk.tar.gz");
     let output = settings.command(&["backup", "--plain", "--output", text(&plain)]).output().await.expect("runs");
-    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("It is not encrypted"));
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("The backup is not encrypted"));
     assert!(std::fs::read(&plain).expect("reads").starts_with(&[0x1f, 0x8b]));
 }
 

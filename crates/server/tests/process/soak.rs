@@ -4,8 +4,8 @@
 //! `SOAK_MINUTES` selects another length.
 
 mod disturbances;
+mod losses;
 mod measures;
-mod reckoning;
 mod shoppers;
 mod strangers;
 
@@ -155,7 +155,7 @@ async fn soak_of_kills_hanging_networks_and_strangers_loses_and_doubles_nothing(
         left = drain_submitted(&stage.database).await;
     }
     let speed = Speed::of(&stage.client, &stage.measures);
-    let counts = reckoning::reckon(&stage, &shop, &payers).await;
+    let counts = losses::count_losses(&stage, &shop, &payers).await;
     let did = stage.measures.done();
     let title = format!(
         "soak of {minutes} minutes, {SEED}={seed}: {} purchases begun, {} seen complete, {} refunded, {} renewals; {} kills, Redis emptied \

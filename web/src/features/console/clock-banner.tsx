@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Alert, Button } from 'antd';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { api } from '@/api/client';
 import type { Clock } from '@/api/types';
-import { queryClient, useUser } from '@/app/queries';
-import { ConfirmDialog } from '@/features/billing/confirm-dialog';
+import { Banner } from './banner';
+import { OwnerConfirmation } from './owner-confirmation';
 import { storeClockQuery } from './queries';
 import { type Texts, useTexts } from './texts';
 
@@ -25,38 +24,23 @@ function explanation({ source, ahead_seconds: ahead, host }: Clock, texts: Texts
   });
 }
 
-/** Above the pages of the console, except that of the test clocks, which this clock does not concern, while automatic billing has stopped because of the clock. An owner can confirm the clock. */
+/** Shown while automatic billing has stopped because of the clock. An owner can confirm the clock. */
 export function ClockBanner(): ReactNode {
   const texts = useTexts();
   const { t } = texts;
-  const user = useUser();
-  const [open, setOpen] = useState(false);
   const { data: clock } = useQuery(storeClockQuery);
   if (!clock || clock.trusted) return null;
   return (
-    <>
-      <Alert
-        type="error"
-        showIcon
-        title={t('clock.title')}
-        description={explanation(clock, texts)}
-        action={user?.role === 'owner' ? <Button onClick={() => setOpen(true)}>{t('clock.confirm')}</Button> : null}
-      />
-      {open ? (
-        <ConfirmDialog
-          title={t('clock.confirm')}
-          action={t('clock.confirm')}
-          failedTitle={t('clock.failed')}
-          run={() => api.put<Clock>('/api/clock/confirm', {})}
-          onClose={() => setOpen(false)}
-          onDone={() => {
-            setOpen(false);
-            void queryClient.invalidateQueries({ queryKey: storeClockQuery.queryKey });
-          }}
-        >
-          <p>{t('clock.confirmText')}</p>
-        </ConfirmDialog>
-      ) : null}
-    </>
+    <Banner title={t('clock.title')}>
+      {explanation(clock, texts)}
+      <OwnerConfirmation
+        action={t('clock.confirm')}
+        failedTitle={t('clock.failed')}
+        run={() => api.put<Clock>('/api/clock/confirm', {})}
+        queryKey={storeClockQuery.queryKey}
+      >
+        <p>{t('clock.confirmText')}</p>
+      </OwnerConfirmation>
+    </Banner>
   );
 }

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { Alert } from 'antd';
 import type { ReactNode } from 'react';
+import { Banner } from './banner';
 import { diskQuery } from './queries';
 import { useTexts } from './texts';
 
 const MIB = 1024 ** 2;
 const mebibytes = (bytes: number | null) => Math.floor((bytes ?? 0) / MIB);
 
-/** Above the pages of the console while the store refuses new orders because its disk is almost full. */
+/** Shown while the store refuses new orders because its disk is almost full. */
 export function DiskBanner(): ReactNode {
   const { t } = useTexts();
   const { data: disk } = useQuery(diskQuery);
@@ -18,5 +18,5 @@ export function DiskBanner(): ReactNode {
     free: mebibytes(disk.free_bytes),
     reserve: mebibytes(disk.reserve_bytes),
   });
-  return <Alert type="error" showIcon title={t('disk.title')} description={text} />;
+  return <Banner title={t('disk.title')}>{text}</Banner>;
 }

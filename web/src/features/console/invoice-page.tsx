@@ -14,9 +14,8 @@ import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { dateTimeText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
-import { ClockBanner } from './clock-banner';
+import { Banners } from './banners';
 import { CreditNoteButton } from './credit-note-button';
-import { DiskBanner } from './disk-banner';
 import { InvoiceDisputes } from './disputes';
 import { FailedRefund } from './failed-refund';
 import { RefundButton } from './refund-button';
@@ -32,8 +31,7 @@ export function AdminInvoicePage({ id }: { id: string }) {
   const subscription = data?.subscription_id;
   return (
     <div className={`${styles.page} ${styles.invoice}`}>
-      <ClockBanner />
-      <DiskBanner />
+      <Banners />
       {subscription ? (
         <BackLink to="/console/subscriptions/$id" params={{ id: subscription }}>
           {t('subscription.title')}

@@ -2,9 +2,7 @@ import type { ReactNode } from 'react';
 import { useUser } from '@/app/queries';
 import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
-import { ClockBanner } from './clock-banner';
-import { DiskBanner } from './disk-banner';
-import { RestoreBanner } from './restore-banner';
+import { Banners } from './banners';
 import { useTexts } from './texts';
 
 /** A page of the console; other users see that it is for administrators. */
@@ -15,9 +13,7 @@ export function RequireAdmin({ children }: { children: ReactNode }) {
     return <PageResult status="warning" title={t('console.forbidden')} text={t('error.403')} />;
   return (
     <>
-      <RestoreBanner />
-      <ClockBanner />
-      <DiskBanner />
+      <Banners spaced />
       {children}
     </>
   );

@@ -13,8 +13,7 @@ import { SubscriptionOverview } from '@/features/billing/subscription-overview';
 import { useTexts } from '@/features/billing/texts';
 import { isAdmin } from '@/lib/roles';
 import { AdminActions } from './admin-actions';
-import { ClockBanner } from './clock-banner';
-import { DiskBanner } from './disk-banner';
+import { Banners } from './banners';
 
 interface SubscriptionPageProps {
   id: string;
@@ -33,8 +32,7 @@ export function AdminSubscriptionPage({ id, ...rest }: SubscriptionPageProps) {
   if (user && !isAdmin(user)) return <Navigate to="/customer/subscription/$id" params={{ id }} replace />;
   return (
     <div className={styles.page}>
-      <ClockBanner />
-      <DiskBanner />
+      <Banners />
       {data ? (
         <BackLink to="/console/customers/$id" params={{ id: data.customer_id }}>
           {data.customer.name || data.customer.email || t('invoice.customerPage')}

@@ -5,13 +5,13 @@ use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::undo::PaidByIntent;
 use super::{CreditNoteReason, NoteError};
+use crate::billing::invoice::lines_by_invoice;
 use crate::billing::{DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, Notification, PostingError, notify};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
 use crate::payment::{Intent, Method, ProviderRefund, Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, EntryId, InvoiceId, RefundId, StorageError, Timestamp};
+use crate::shared::{Amount, EntryId, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::HashMap;
 
 /// A dashboard refund that is not recorded yet.
 pub(super) struct DashboardRefund<'a> {
@@ -31,7 +31,8 @@ impl DashboardRefund<'_> {
         // Refunds and payouts of this store that are in flight have reserved the rest.
         let mut unallocated = self.intent.amount_received.minus(self.intent.amount_refunded).unwrap_or_default().min(self.provider.amount);
         let mut credited = Amount::ZERO;
-        let mut lines = self.lines(unit, paid).await?;
+        let ids: Vec<_> = paid.invoices.iter().map(|invoice| invoice.id.clone()).collect();
+        let mut lines = lines_by_invoice(unit, &ids).await?;
         let mut notes = Vec::with_capacity(paid.invoices.len());
         for invoice in &paid.invoices {
             let lines = lines.remove(&invoice.id).unwrap_or_default();
@@ -84,17 +85,6 @@ impl DashboardRefund<'_> {
             updated_at: self.at,
         };
         Ok(unit.refunds().insert(&refund).await?)
-    }
-
-    /// The lines of the payment's invoices.
-    async fn lines(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent) -> Result<HashMap<InvoiceId, Vec<InvoiceItem>>, StorageError> {
-        let ids: Vec<_> = paid.invoices.iter().map(|invoice| invoice.id.clone()).collect();
-        let found = if ids.is_empty() { Vec::new() } else { unit.invoices().items_of(&ids).await? };
-        let mut lines: HashMap<_, Vec<_>> = HashMap::new();
-        for line in found {
-            lines.entry(line.invoice_id.clone()).or_default().push(line);
-        }
-        Ok(lines)
     }
 
     fn note(&self, invoice: &Invoice, lines: Vec<InvoiceItem>, amount: Amount) -> Result<NewNote, NoteError> {

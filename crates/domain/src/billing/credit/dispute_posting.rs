@@ -6,6 +6,7 @@ use super::dispute_change::DisputeChange;
 use super::issue::{ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
 use super::{CreditNoteReason, NoteError};
+use crate::billing::invoice::lines_by_invoice;
 use crate::billing::recovery::match_invoices;
 use crate::billing::{InvoiceItem, InvoicePayment, PostingError, Subscription};
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::shared::{
     Amount, CustomerId, DisputeId, EntryId, InvoiceId, MAX_PAGE_SIZE, Mode, Page, StorageError, SubscriptionId, Timestamp,
 };
 use crate::storage::UnitOfWork;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A dispute whose changes are being posted, and the locked invoices of its payment.
 pub(super) struct DisputePosting {
@@ -96,13 +97,7 @@ impl DisputePosting {
 
     /// Credits what the lines of these invoices can still give, as far as it is not paid.
     async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, ids: &[InvoiceId]) -> Result<(), NoteError> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let mut lines: HashMap<_, Vec<_>> = HashMap::new();
-        for line in unit.invoices().items_of(ids).await? {
-            lines.entry(line.invoice_id.clone()).or_default().push(line);
-        }
+        let mut lines = lines_by_invoice(unit, ids).await?;
         let mut notes = Vec::with_capacity(ids.len());
         for invoice in self.paid.invoices.iter().filter(|invoice| ids.contains(&invoice.id)) {
             let lines = lines.remove(&invoice.id).unwrap_or_default();

@@ -6,6 +6,7 @@ use super::daily_cap::{check_daily_cap, ordered};
 use super::issue::{NewNote, NoteOrder, issue_note, issue_notes, returnable};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
+use crate::billing::invoice::lines_by_invoice;
 use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, PostingError, publish_charges, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};
@@ -197,10 +198,7 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     let invoices = unit.invoices().lock_all(&ids).await?;
     let payments = unit.invoice_payments().of_intent(id).await?;
     let intent_room = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
-    let mut lines: HashMap<_, Vec<_>> = HashMap::new();
-    for line in unit.invoices().items_of(&ids).await? {
-        lines.entry(line.invoice_id.clone()).or_default().push(line);
-    }
+    let mut lines = lines_by_invoice(unit.as_mut(), &ids).await?;
     let mut parts = Vec::with_capacity(invoices.len());
     for invoice in invoices {
         let lines = lines.remove(&invoice.id).unwrap_or_default();

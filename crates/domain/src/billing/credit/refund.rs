@@ -92,7 +92,7 @@ fn refund_of(ctx: &Context, new: &NewRefund<'_>, stakes: &HashMap<AttemptId, Att
     })
 }
 
-/// Records that the provider has sent refunds which it made by itself.
+/// Records refunds that the provider has sent already, such as those made in its dashboard.
 async fn post_all_sent(ctx: &Context, unit: &mut dyn UnitOfWork, sent: &[&Refund]) -> Result<(), PostingError> {
     if sent.is_empty() {
         return Ok(());

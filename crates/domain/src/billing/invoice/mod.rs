@@ -329,6 +329,19 @@ pub(crate) async fn lock_by_id(unit: &mut dyn UnitOfWork, ids: &[InvoiceId]) -> 
     Ok(locked.into_iter().map(|invoice| (invoice.id.clone(), invoice)).collect())
 }
 
+/// The lines of invoices, in order within each.
+pub(crate) async fn lines_by_invoice(
+    unit: &mut dyn UnitOfWork,
+    ids: &[InvoiceId],
+) -> Result<HashMap<InvoiceId, Vec<InvoiceItem>>, StorageError> {
+    let found = if ids.is_empty() { Vec::new() } else { unit.invoices().items_of(ids).await? };
+    let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+    for line in found {
+        lines.entry(line.invoice_id.clone()).or_default().push(line);
+    }
+    Ok(lines)
+}
+
 /// An invoice before and after a change.
 #[derive(Debug, Clone)]
 pub struct ChangedInvoice {

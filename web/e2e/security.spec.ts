@@ -16,11 +16,6 @@ for (const display of displaySettings) {
     await expect(page.getByText(/Firefox on Linux|Linux 上的 Firefox/)).toBeVisible();
     await expect(page.getByText(/Unknown browser|未知浏览器/)).toBeVisible();
     await expectAccessible(page);
-    if (process.env.SHOTS)
-      await page.screenshot({
-        path: `${process.env.SHOTS}/security-${display.locale}-${display.scheme}.png`,
-        fullPage: true,
-      });
   });
 
   test(`an administrator reads the audit log, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
@@ -29,11 +24,6 @@ for (const display of displaySettings) {
     await page.goto('/console/audit-log');
     await expect(page.getByText(/Changed a product|修改商品/).first()).toBeVisible();
     await expectAccessible(page);
-    if (process.env.SHOTS)
-      await page.screenshot({
-        path: `${process.env.SHOTS}/audit-${display.locale}-${display.scheme}.png`,
-        fullPage: true,
-      });
   });
 }
 
@@ -66,10 +56,14 @@ test('the audit log shows older entries on request, and only those of a filter',
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true, role: 'admin' });
   await page.goto('/console/audit-log');
-  const rows = page.getByRole('table').getByRole('row');
-  await expect(rows).toHaveCount(31);
+  // On a phone the table has no head.
+  const rows = page
+    .getByRole('table')
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell') });
+  await expect(rows).toHaveCount(30);
   await page.getByRole('button', { name: 'Show older entries' }).click();
-  await expect(rows).toHaveCount(41);
+  await expect(rows).toHaveCount(40);
   await expect(page.getByRole('button', { name: 'Show older entries' })).toHaveCount(0);
   expect(
     recorded.calls
@@ -78,7 +72,7 @@ test('the audit log shows older entries on request, and only those of a filter',
       ?.query.get('starting_after'),
   ).toBe('aud_70');
   await page.goto('/console/audit-log?operation=product.update');
-  await expect(rows).toHaveCount(14);
+  await expect(rows).toHaveCount(13);
   await expect(page.getByRole('table').getByText('Refunded')).toHaveCount(0);
   await page.getByPlaceholder('For example in_… or cus_…').fill('in_due1');
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
@@ -135,13 +129,8 @@ for (const display of displaySettings) {
     await page.goto('/console/doctor');
     await expect(page.getByText(/112 MB free at \/data on shop-1|shop-1 上的 \/data 仅剩 112 MB/)).toBeVisible();
     await expect(page.getByText(/--trusted-proxy 10\.0\.0\.9/)).toBeVisible();
-    await expect(page.getByRole('link', { name: /^Open$|前往处理/ })).toHaveCount(1);
+    await expect(page.getByRole('link', { name: /^Show what is on hold$|^查看暂停计费的订阅$/ })).toHaveCount(1);
     await expectAccessible(page);
-    if (process.env.SHOTS)
-      await page.screenshot({
-        path: `${process.env.SHOTS}/doctor-${display.locale}-${display.scheme}.png`,
-        fullPage: true,
-      });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { UseMutationResult } from '@tanstack/react-query';
-import { Alert, Button } from 'antd';
+import { Alert, Button, Flex } from 'antd';
 import { useEffect, useRef } from 'react';
 import { ApiError } from '@/api/error';
 import { signIn } from '@/app/sign-in';
@@ -37,12 +37,12 @@ function SignInAgain({ onDone }: { onDone: () => void }) {
         role="presentation"
         title={t('signInAgain.title')}
         description={
-          <>
-            <p>{t('signInAgain.text')}</p>
+          <Flex vertical gap={12} align="flex-start">
+            {t('signInAgain.text')}
             <Button type="primary" onClick={() => void signIn(onDone)}>
               {t('signInAgain.action')}
             </Button>
-          </>
+          </Flex>
         }
       />
     </div>

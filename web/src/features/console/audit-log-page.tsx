@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { Button, Flex, Form, Input, Segmented, Select, Tag, Typography } from 'antd';
+import { Button, Flex, Form, Input, Select, Tag, Typography } from 'antd';
 import type { AuditEntry } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { EmptyState, LoadError } from '@/features/billing/states';
@@ -58,8 +58,9 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
         <Typography.Text type="secondary">{t('audit.lead')}</Typography.Text>
       </div>
       <Flex gap={12} wrap align="end">
-        <Segmented<'all' | (typeof ACTOR_TYPES)[number]>
+        <Select<'all' | (typeof ACTOR_TYPES)[number]>
           aria-label={t('audit.filter.kind')}
+          style={{ minWidth: 160 }}
           value={filter.actor_type ?? 'all'}
           onChange={(kind) => show({ actor_type: kind === 'all' ? undefined : kind })}
           options={(['all', ...ACTOR_TYPES] as const).map((value) => ({ value, label: t(`audit.kind.${value}`) }))}
@@ -113,6 +114,7 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
                   <Button
                     type="link"
                     size="small"
+                    style={{ paddingInline: 0 }}
                     title={entry.actor.id}
                     aria-label={t('audit.onlyActor', { name })}
                     onClick={() => show({ actor: entry.actor.id })}

@@ -88,19 +88,24 @@ function FindingNote({ finding, texts }: { finding: Finding; texts: Texts }) {
           <strong>{t(`doctor.severity.${finding.severity}`)}</strong> · {title}
         </>
       }
-      description={isKnown ? t(`doctor.remedy.${finding.code}` as RemedyKey, values as never) : undefined}
-      action={<FindingLink finding={finding} label={t('doctor.open')} />}
+      description={
+        <Flex vertical gap={8} align="flex-start">
+          {isKnown ? t(`doctor.remedy.${finding.code}` as RemedyKey, values as never) : null}
+          <FindingLink finding={finding} texts={texts} />
+        </Flex>
+      }
     />
   );
 }
 
-function FindingLink({ finding: { code, params }, label }: { finding: Finding; label: string }) {
-  if (code === 'holds') return <Link to="/console/on-hold">{label}</Link>;
-  if (code === 'no_owner_email') return <Link to="/profile">{label}</Link>;
+/** Where the owner acts on a finding, if the store has a page for it. */
+function FindingLink({ finding: { code, params }, texts: { t } }: { finding: Finding; texts: Texts }) {
+  if (code === 'holds') return <Link to="/console/on-hold">{t('doctor.open.holds')}</Link>;
+  if (code === 'no_owner_email') return <Link to="/profile">{t('doctor.open.profile')}</Link>;
   if (params.method)
     return (
       <Link to="/console/payment-methods/$id" params={{ id: params.method }}>
-        {label}
+        {t('doctor.open.method')}
       </Link>
     );
   return null;

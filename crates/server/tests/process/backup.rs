@@ -42,7 +42,7 @@ async fn count(database: &Database, sql: &'static str) -> i64 {
 }
 
 /// Buys without a pause until `stop`.
-async fn shop(client: Arc<StoreClient>, seed: u64, stop: Arc<AtomicBool>) {
+pub async fn shop(client: Arc<StoreClient>, seed: u64, stop: Arc<AtomicBool>) {
     let buyer = Buyer::arrive(Arc::clone(&client), seed).await;
     let links = links(&client).await;
     for link in links.iter().cycle() {

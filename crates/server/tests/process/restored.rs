@@ -1,23 +1,30 @@
-//! A backup is restored after its original, and with it the networks, have moved on: nothing is charged or numbered twice, and the restored
-//! store sells.
+//! A backup is taken while a store sells and renews, and restored after the original, and with it the networks, have moved on: nothing is
+//! charged or numbered twice, and the restored store sells.
 
-use crate::backup::printed;
+use crate::backup::{printed, shop};
 use crate::buyer::{Buyer, End, Plan};
 use crate::crash::links;
+use crate::drain::drain_submitted;
 use crate::plans::{Payer, insert_subscriptions};
 use crate::souk::{Settings, Souk};
 use crate::store_client::{CallError, StoreClient};
 use futures_util::TryStreamExt;
 use serde_json::json;
-use souk_adapters::persistence::{Database, NUMBERS_SKIPPED_MIN, TableColumn, dump, tables};
+use souk_adapters::persistence::{Database, NUMBERS_SKIPPED_MIN, Row, TableColumn, dump, tables};
 use souk_adapters::testing::{RunningClock, TestDatabase};
 use souk_domain::shared::Clock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 const PAYERS: u32 = 3;
 const SUBSCRIPTIONS: u64 = 30;
+/// The customers who buy while the backup is taken.
+const SHOPPERS: u64 = 3;
+/// Payments of orders before the backup is taken, and payments after it.
+const ORDERS: u64 = 4;
 /// Longer than a lease of the queue and several periods of every job.
 const LIMIT: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(100);
@@ -27,14 +34,14 @@ async fn count(database: &Database, sql: &'static str) -> u64 {
     database.read().await.expect("reads").query(sql).one().await.expect("reads").get("n").expect("a number")
 }
 
-async fn until(what: &str, souk: &Souk, database: &Database, sql: &'static str, expected: u64) {
+async fn until(what: &str, souk: &Souk, database: &Database, sql: &'static str, least: u64) {
     let begun = Instant::now();
     loop {
         let found = count(database, sql).await;
-        if found == expected {
+        if found >= least {
             return;
         }
-        assert!(begun.elapsed() < LIMIT, "{what}: {found} instead of {expected}; the log ends:\n{}", souk.log());
+        assert!(begun.elapsed() < LIMIT, "{what}: {found} instead of {least}; the log ends:\n{}", souk.log());
         tokio::time::sleep(POLL).await;
     }
 }
@@ -56,11 +63,36 @@ async fn copy(from: &Database, to: &Database) {
     target.commit().await.expect("commits");
 }
 
-/// The numbers of a store's invoices, by mode.
-async fn numbers(database: &Database) -> BTreeSet<(bool, u64)> {
-    let select = "SELECT livemode, number FROM invoices WHERE number IS NOT NULL AND document = 'invoice'";
+/// The invoice of each number of a store, by mode.
+async fn numbers(database: &Database) -> BTreeMap<(bool, u64), String> {
+    let select = "SELECT id, livemode, number FROM invoices WHERE number IS NOT NULL AND document = 'invoice'";
     let rows = database.read().await.expect("reads").query(select).all().await.expect("reads");
-    rows.iter().map(|row| (row.get("livemode").expect("a mode"), row.get("number").expect("a number"))).collect()
+    let number = |row: &Row| {
+        let key = (row.get("livemode").expect("a mode"), row.get("number").expect("a number"));
+        (key, row.get("id").expect("an id"))
+    };
+    rows.iter().map(number).collect()
+}
+
+/// The payments of orders that have arrived.
+const PAID: &str = "SELECT count(*) AS n FROM attempts a JOIN payment_intents i ON i.id = a.subject
+                    WHERE i.session_id IS NOT NULL AND a.purpose = 'payment' AND a.status = 'settled'";
+
+async fn paid(database: &Database) -> BTreeSet<String> {
+    let select = "SELECT a.id FROM attempts a JOIN payment_intents i ON i.id = a.subject
+                  WHERE i.session_id IS NOT NULL AND a.purpose = 'payment' AND a.status = 'settled'";
+    let rows = database.read().await.expect("reads").query(select).all().await.expect("reads");
+    rows.iter().map(|row| row.get("id").expect("an id")).collect()
+}
+
+/// Lets subscriptions become due one after another, so that renewals surround the backup.
+async fn spread_due_times(database: &Database) {
+    let later = ["anchor", "period_start", "period_end", "due_at"]
+        .map(|column| format!("{column} = {column} + (CAST(substr(id, -8) AS INTEGER) - 10000000) * 300000"));
+    let update = format!("UPDATE subscriptions SET {} WHERE id LIKE 'sub!_storm!_%' ESCAPE '!'", later.join(", "));
+    let mut connection = database.begin().await.expect("begins");
+    assert_ne!(connection.query(update.leak()).execute().await.expect("writes"), 0);
+    connection.commit().await.expect("commits");
 }
 
 async fn charges(store: &Souk) -> Vec<u64> {
@@ -104,25 +136,34 @@ async fn restore_beside_original(folder: &std::path::Path, target: &Settings, da
     }
     let books = Database::open_file(&original.data.join("souk.db")).await.expect("opens");
     insert_subscriptions(&books, &payers, SUBSCRIPTIONS, RunningClock.now()).await;
-    let archive = folder.join("souk.age");
-    printed(&original, &["backup", "--output", archive.to_str().expect("text")]).await;
+    spread_due_times(&books).await;
     souk.kill().await;
 
-    // The original goes on: it renews all subscriptions and sells.
+    // The backup is taken while the store sells and renews, and the original goes on.
     let souk = original.start().await;
-    until("renewals of the original", &souk, &books, RENEWED, SUBSCRIPTIONS).await;
     let client = Arc::new(StoreClient::new());
     client.move_to(vec![souk.address.clone()]);
-    let buyer = Buyer::arrive(Arc::clone(&client), 7).await;
-    // Two starts of one link within a few seconds give one session.
     let links = links(&client).await;
-    let orders = || links.iter().zip([Plan::Wallet, Plan::Card(GOOD)]);
-    for (link, plan) in orders() {
-        assert!(matches!(buyer.buy(link, plan).await, End::Complete(_)));
+    let closing = Arc::new(AtomicBool::default());
+    let mut shoppers = JoinSet::new();
+    for number in 1..=SHOPPERS {
+        shoppers.spawn(shop(Arc::clone(&client), number, Arc::clone(&closing)));
     }
+    until("orders before the backup", &souk, &books, PAID, ORDERS).await;
+    until("renewals before the backup", &souk, &books, RENEWED, 1).await;
+    let archive = folder.join("souk.age");
+    printed(&original, &["backup", "--output", archive.to_str().expect("text")]).await;
+    let orders = count(&books, PAID).await;
+    assert!(count(&books, RENEWED).await < SUBSCRIPTIONS, "everything was renewed before the backup");
+    until("renewals after the backup", &souk, &books, RENEWED, SUBSCRIPTIONS).await;
+    until("orders after the backup", &souk, &books, PAID, orders + ORDERS).await;
+    closing.store(true, Ordering::Relaxed);
+    shoppers.join_all().await;
+    let left = drain_submitted(&books).await;
+    assert!(left.is_empty(), "{left:?}");
     let charged = charges(&souk).await;
     assert_eq!(charged.iter().sum::<u64>(), SUBSCRIPTIONS);
-    let used = numbers(&books).await;
+    let (used, paid_before) = (numbers(&books).await, paid(&books).await);
     souk.kill().await;
 
     // The networks are where the original has left them, and not where the backup was.
@@ -142,8 +183,6 @@ async fn restore_beside_original(folder: &std::path::Path, target: &Settings, da
     until("imported renewals", &souk, &books, RENEWED, SUBSCRIPTIONS).await;
     until("a complete import", &souk, &books, "SELECT count(*) AS n FROM restores WHERE imported_at IS NOT NULL", 1).await;
     assert_eq!(charges(&souk).await, charged, "the import has charged somebody");
-    // The two orders after the backup belong to nothing in the restored store.
-    assert_eq!(count(&books, "SELECT count(*) AS n FROM found_payments WHERE incoming AND handled_at IS NULL").await, 2);
     assert_eq!(std::fs::read_dir(target.data.join("mail")).map_or(0, Iterator::count), 0, "a held store has sent emails");
 
     printed(target, &["restore", "confirm"]).await;
@@ -156,15 +195,24 @@ async fn restore_beside_original(folder: &std::path::Path, target: &Settings, da
         assert!(begun.elapsed() < LIMIT, "no order starts after the end of the hold");
         tokio::time::sleep(POLL).await;
     }
+    let left = drain_submitted(&books).await;
+    assert!(left.is_empty(), "{left:?}");
+    // A payment of an order after the backup belongs to nothing in the restored store. The owner sees each of them.
+    let arrived = paid(&books).await;
+    let found = count(&books, "SELECT count(*) AS n FROM found_payments WHERE incoming AND handled_at IS NULL").await;
+    assert!(found >= ORDERS && arrived.is_subset(&paid_before), "{found} found payments; {arrived:?}");
+    assert_eq!(found, paid_before.difference(&arrived).count() as u64);
     let buyer = Buyer::arrive(Arc::clone(&client), 8).await;
-    for (link, plan) in orders() {
+    // Products with unlimited stock come first.
+    for (link, plan) in links.iter().zip([Plan::Wallet, Plan::Card(GOOD)]) {
         assert!(matches!(buyer.buy(link, plan).await, End::Complete(_)), "the restored store does not sell: {}", souk.log());
     }
     assert_eq!(charges(&souk).await, charged, "a period was charged twice");
     let ours = numbers(&books).await;
-    assert!(ours.iter().all(|(_, number)| *number > NUMBERS_SKIPPED_MIN), "{ours:?}");
-    assert!(ours.is_disjoint(&used), "numbers are used twice: {ours:?} {used:?}");
-    assert_eq!(ours.len() as u64, SUBSCRIPTIONS + 2);
+    let twice: Vec<_> = ours.iter().filter(|(number, id)| used.get(number).is_some_and(|other| other != *id)).collect();
+    assert!(twice.is_empty(), "numbers are used twice: {twice:?}");
+    let new = ours.iter().filter(|(number, _)| !used.contains_key(number));
+    assert!(new.clone().count() >= 2 && new.clone().all(|((_, number), _)| *number > NUMBERS_SKIPPED_MIN), "{ours:?}");
     let verified = printed(target, &["verify"]).await;
     println!("{verified}");
     souk.kill().await;

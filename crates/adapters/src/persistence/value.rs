@@ -141,12 +141,19 @@ pub trait Bound {
 pub trait Stored: Bound + Sized {
     /// Returns `None` if the value is not valid for this type.
     fn from_value(value: Value) -> Option<Self>;
+    /// As [`Bound::into_value`], of a reference.
+    fn to_value(&self) -> Option<Value>
+    where
+        Self: Clone,
+    {
+        self.clone().into_value()
+    }
 }
 
 impl<T: Stored + Clone> Bound for &T {
     const KIND: Kind = T::KIND;
     fn into_value(self) -> Option<Value> {
-        self.clone().into_value()
+        self.to_value()
     }
 }
 
@@ -157,9 +164,13 @@ impl<T: Bound> Bound for Option<T> {
     }
 }
 
-impl<T: Stored> Stored for Option<T> {
+impl<T: Stored + Clone> Stored for Option<T> {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Null(_) = value { Some(None) } else { T::from_value(value).map(Some) }
+    }
+
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().map_or(Some(Value::Null(T::KIND)), T::to_value)
     }
 }
 
@@ -226,7 +237,25 @@ stored_names! {
 }
 
 macro_rules! stored_ids {
-    ($($id:ident),* $(,)?) => { stored! { $($id, Text, id => Some(id.to_string()), text => $id::parse(&text).ok();)* } };
+    ($($id:ident),* $(,)?) => {$(
+        impl Bound for $id {
+            const KIND: Kind = Kind::Text;
+            fn into_value(self) -> Option<Value> {
+                self.to_value()
+            }
+        }
+
+        impl Stored for $id {
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::Text(text) = value { Self::try_from(text).ok() } else { None }
+            }
+
+            // An id is bound many times for each row that is written: this copies it once.
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Text(self.as_str().to_owned()))
+            }
+        }
+    )*};
 }
 stored_ids! {
     UserId, LoginId, PassportId, ApiKeyId, AuditEntryId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,

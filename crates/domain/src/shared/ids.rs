@@ -43,8 +43,10 @@ fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
     let micros = u64::try_from(now.micros()).unwrap_or(0);
     let random_part = (u128::from_le_bytes(random.bytes()) % (1 << REST_BITS)) >> MICROS_BITS;
     let rest = (u128::from(micros % 1_000) << (REST_BITS - MICROS_BITS)) | random_part;
-    let ulid = ulid::Ulid::from_parts(micros / 1_000, rest);
-    format!("{prefix}{}", ulid.to_string().to_ascii_lowercase())
+    let mut digits = [0; ulid::ULID_LEN];
+    let digits = ulid::Ulid::from_parts(micros / 1_000, rest).array_to_str(&mut digits);
+    digits.make_ascii_lowercase();
+    [prefix, digits].concat()
 }
 
 struct Zeros;
@@ -81,12 +83,20 @@ macro_rules! ids {
             }
 
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                if well_formed(text, $prefix) { Ok(Self(text.to_owned())) } else { Err(IdError($prefix)) }
+                Self::try_from(text.to_owned())
             }
 
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                if well_formed(&text, $prefix) { Ok(Self(text)) } else { Err(IdError($prefix)) }
             }
         }
 

@@ -13,8 +13,9 @@ use sqlx::sqlite::Sqlite;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// The most rows that one statement writes. Even with the widest table this stays far below the 32,766 values that SQLite can bind.
-const ROWS_MAX: usize = 256;
+/// The most rows that one statement writes: a batch of renewals is written with one statement for each table. Even with the widest table
+/// this stays far below the 32,766 values that SQLite can bind.
+const ROWS_MAX: usize = 200;
 
 /// A database connection, inside a transaction ([`super::Database::begin`]) or outside one ([`super::Database::read`]). Dropping it
 /// rolls the transaction back.
@@ -212,9 +213,9 @@ impl Connection {
     /// Splits rows into statements. `text` builds the SQL from the source of the values. A deferred statement must write all of its rows.
     fn statements(&self, rows: Vec<Values>, text: impl Fn(Source) -> String) -> Result<Vec<Statement>, StorageError> {
         let (is_sqlite, mut rows, mut statements) = (self.is_sqlite(), rows.into_iter(), Vec::new());
-        while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
-            // Batch sizes are powers of two, so that SQLite's statement cache holds few texts.
-            let size = if is_sqlite { 1 << size } else { rows.len().min(ROWS_MAX) };
+        while let Some(log) = rows.len().checked_ilog2() {
+            // Smaller sizes are powers of two, so that SQLite's statement cache holds few texts.
+            let size = if is_sqlite && rows.len() < ROWS_MAX { 1 << log } else { rows.len().min(ROWS_MAX) };
             let chunk: Vec<_> = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
             let (sql, inputs) = if is_sqlite || size == 1 {
                 // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.

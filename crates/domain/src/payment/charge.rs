@@ -14,7 +14,7 @@ use std::time::Duration;
 /// [`CALL_DEADLINE_MARGIN`] before the end of the lease are left to the reconciler, which has its own slots.
 const SEND_LEASE: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit. Larger groups save commits but delay the last result of a message.
-const GROUP_SIZE: usize = 32;
+const GROUP_SIZE: usize = 100;
 /// Groups that are written concurrently, so that a remote database keeps up with the networks.
 const WRITERS: usize = 2;
 

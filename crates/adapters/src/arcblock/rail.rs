@@ -217,6 +217,10 @@ impl WalletRail for ArcblockRail {
         states::read_stake(&self.query(&address, &states::stake_query(&stake)).await?, currency)
     }
 
+    fn check_signing(&self, method: &Method) -> Result<(), RailError> {
+        self.chain(method).map(drop)
+    }
+
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
         let chain_id = self.chain(method)?.id;
         store_tx::sign(&self.app, chain_id, currency, request)

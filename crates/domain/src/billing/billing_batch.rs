@@ -3,11 +3,12 @@
 use super::balance::amount_in;
 use super::invoice::plan_payments;
 use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus, Period, Subscription, Unbillable};
+use crate::access::Did;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, ChargedPeriod, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method,
-    MethodAmount, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest,
+    MethodAmount, NewAttempt, PlannedPayment, Purpose, SavedCard, StoreTransaction, StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product, ProductNames};
 use crate::shared::{
@@ -15,11 +16,15 @@ use crate::shared::{
 };
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZero;
+use std::thread;
 use std::time::Duration;
 
 /// How long the reconciler waits before it checks a new attempt. The attempt's own message sends it, which takes time when many renewals
 /// are due at once.
 const FIRST_CHECK: Duration = Duration::from_secs(600);
+/// The least number of transactions that a thread signs. A new thread costs about as much as signing two.
+const SIGNED_BY_THREAD: usize = 16;
 
 /// Everything that the subscriptions of one batch refer to, by id.
 #[derive(Debug, Default)]
@@ -34,13 +39,27 @@ pub(super) struct BillingBatch {
     balances: Vec<Balance>,
 }
 
-/// A charge that a mandate allows, ready to be inserted.
+/// A charge that a mandate allows.
 #[derive(Debug)]
 pub(super) struct Charge {
     pub intent: Intent,
-    pub attempt: Attempt,
+    pub attempt: UnsignedAttempt,
+}
+
+/// The attempt of a charge before its transaction is signed.
+#[derive(Debug)]
+pub(super) struct UnsignedAttempt {
+    source: Source,
+    period: Option<ChargedPeriod>,
     /// The invoices that the attempt pays, with amounts.
-    pub planned: Vec<PlannedPayment>,
+    planned: Vec<PlannedPayment>,
+}
+
+/// What is charged.
+#[derive(Debug)]
+enum Source {
+    Wallet { payer: Did, nonce: u64 },
+    Card(SavedCard),
 }
 
 impl BillingBatch {
@@ -151,6 +170,7 @@ impl BillingBatch {
     }
 
     /// Builds a charge of an invoice's remaining amount on the subscription's mandate. `None`: there is no active mandate to charge.
+    /// [`BillingError::Rail`]: the settings of the payment method are wrong.
     pub fn charge(
         &self,
         ctx: &Context,
@@ -160,8 +180,17 @@ impl BillingBatch {
     ) -> Result<Option<Charge>, BillingError> {
         let mandate = subscription.mandate_id.as_ref().and_then(|id| self.mandates.get(id));
         let Some(mandate) = mandate.filter(|mandate| mandate.status == MandateStatus::Active) else { return Ok(None) };
-        let (Some(method), Some(currency)) = (self.methods.get(&invoice.method_id), self.currencies.get(&invoice.currency_id)) else {
+        let (Some(method), true) = (self.methods.get(&invoice.method_id), self.currencies.contains_key(&invoice.currency_id)) else {
             return Ok(None);
+        };
+        let source = match &mandate.details {
+            Some(MandateDetails::Delegation { payer, .. }) => {
+                let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
+                rail.check_signing(method)?;
+                Source::Wallet { payer: payer.clone(), nonce }
+            }
+            Some(MandateDetails::Card(card)) => Source::Card(card.clone()),
+            None => return Ok(None),
         };
         let wall = ctx.now();
         let intent_id = invoice.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(wall, ctx.random.as_ref()));
@@ -170,20 +199,8 @@ impl BillingBatch {
             subscription: subscription.id.clone(),
             start: period.start,
         });
-        let kind = match &mandate.details {
-            Some(MandateDetails::Delegation { payer, .. }) => {
-                let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
-                let transaction = StoreTransaction::Pull { payer: payer.clone() };
-                let (amount, reference, period) = (invoice.remaining(), invoice.id.to_string(), period.clone());
-                let request = StoreTransactionRequest { transaction, amount, reference, period, nonce };
-                let signed = rail.sign(method, currency, &request)?;
-                AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
-            }
-            Some(MandateDetails::Card(card)) => AttemptKind::OffSession { card: card.clone(), provider_id: String::new() },
-            None => return Ok(None),
-        };
         let intent = Intent {
-            id: intent_id.clone(),
+            id: intent_id,
             mode: invoice.mode,
             status: IntentStatus::Processing,
             description: invoice.description.clone(),
@@ -205,22 +222,56 @@ impl BillingBatch {
             created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },
             updated_at: wall,
         };
-        let attempt = Attempt {
-            period,
-            check_at: wall.plus(FIRST_CHECK),
-            ..Attempt::begin(
-                AttemptId::new(wall, ctx.random.as_ref()),
-                Purpose::Payment(intent_id),
-                kind,
-                MethodAmount {
-                    method_id: invoice.method_id.clone(),
-                    currency_id: invoice.currency_id.clone(),
-                    amount: invoice.remaining(),
-                },
-                wall,
-            )
-        };
         let planned = plan_payments(std::slice::from_ref(invoice));
-        Ok(Some(Charge { intent, attempt, planned }))
+        Ok(Some(Charge { intent, attempt: UnsignedAttempt { source, period, planned } }))
+    }
+
+    /// Signs the transactions of charges and builds their attempts, in order. Many are divided among the processor's cores, because signing
+    /// takes longer than everything else that a batch computes.
+    pub fn sign_all(&self, ctx: &Context, intents: &[Intent], mut unsigned: Vec<UnsignedAttempt>) -> Result<Vec<NewAttempt>, BillingError> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let size = unsigned.len().div_ceil(cores).max(SIGNED_BY_THREAD);
+        let (mut parts, mut intents) = (Vec::new(), intents.chunks(size));
+        while !unsigned.is_empty() {
+            let later = unsigned.split_off(size.min(unsigned.len()));
+            parts.push((intents.next().unwrap_or_default(), std::mem::replace(&mut unsigned, later)));
+        }
+        let sign = |(intents, unsigned): (&[Intent], Vec<UnsignedAttempt>)| {
+            intents.iter().zip(unsigned).map(|(intent, unsigned)| self.sign(ctx, intent, unsigned)).collect::<Result<Vec<_>, _>>()
+        };
+        let last = parts.pop();
+        thread::scope(|scope| {
+            let others: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| sign(part))).collect();
+            let last = last.map(&sign);
+            let mut signed = Vec::new();
+            for other in others {
+                signed.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            signed.extend(last.transpose()?.into_iter().flatten());
+            Ok(signed)
+        })
+    }
+
+    /// Signs the transaction of a charge, if it has one, and builds its attempt.
+    pub fn sign(&self, ctx: &Context, intent: &Intent, unsigned: UnsignedAttempt) -> Result<NewAttempt, BillingError> {
+        let UnsignedAttempt { source, period, planned } = unsigned;
+        let kind = match source {
+            Source::Wallet { payer, nonce } => {
+                let method = self.methods.get(&intent.method_id).ok_or(BillingError::Orphan)?;
+                let currency = self.currencies.get(&intent.currency_id).ok_or(BillingError::Orphan)?;
+                let rail = ctx.networks.wallet(method.kind).ok_or(BillingError::Orphan)?;
+                let reference = intent.invoices.first().map(ToString::to_string).unwrap_or_default();
+                let transaction = StoreTransaction::Pull { payer: payer.clone() };
+                let request = StoreTransactionRequest { transaction, amount: intent.amount, reference, period: period.clone(), nonce };
+                let signed = rail.sign(method, currency, &request)?;
+                AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash }
+            }
+            Source::Card(card) => AttemptKind::OffSession { card, provider_id: String::new() },
+        };
+        let wall = ctx.now();
+        let money = MethodAmount { method_id: intent.method_id.clone(), currency_id: intent.currency_id.clone(), amount: intent.amount };
+        let id = AttemptId::new(wall, ctx.random.as_ref());
+        let attempt = Attempt::begin(id, Purpose::Payment(intent.id.clone()), kind, money, wall);
+        Ok(NewAttempt { attempt: Attempt { period, check_at: wall.plus(FIRST_CHECK), ..attempt }, planned })
     }
 }

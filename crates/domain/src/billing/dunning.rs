@@ -9,7 +9,7 @@ use super::{
     TimelineEvent, notify,
 };
 use crate::context::Context;
-use crate::payment::{Decline, NewAttempt, RailError, paused_methods};
+use crate::payment::{Decline, RailError, paused_methods};
 use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -132,13 +132,14 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
             }
             charge => charge?,
         };
-        let Some(Charge { intent, attempt, planned }) = charge else {
+        let Some(Charge { intent, attempt }) = charge else {
             retried.skipped.push(invoice);
             continue;
         };
-        retried.charges.push(RetriedCharge { invoice: invoice.id, attempt: attempt.id.clone() });
+        let signed = batch.sign(ctx, &intent, attempt)?;
+        retried.charges.push(RetriedCharge { invoice: invoice.id, attempt: signed.attempt.id.clone() });
         intents.push(intent);
-        attempts.push(NewAttempt { attempt, planned });
+        attempts.push(signed);
     }
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;

@@ -8,7 +8,7 @@ use super::recovery::recover_if_settled;
 use super::usage_correction::UsageCorrections;
 use super::{BillingError, BillingReason, InvoiceItem, InvoiceStatus, Period, Subscription};
 use crate::context::Context;
-use crate::payment::Decline;
+use crate::payment::{Decline, NewAttempt};
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -70,13 +70,14 @@ pub(super) async fn issue(
     if invoice.status == InvoiceStatus::Paid && !applied.is_zero() {
         notify_paid(ctx, unit, &[&invoice]).await?;
     }
-    let Some(Charge { intent, attempt, planned }) = charge else {
+    let Some(Charge { intent, attempt }) = charge else {
         if is_due {
             let decline = Decline { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
             decline_invoice(ctx, unit, &invoice, subscription, &decline, now).await?;
         }
         return Ok(None);
     };
+    let NewAttempt { attempt, planned } = batch.sign(ctx, &intent, attempt)?;
     unit.intents().upsert(&intent).await?;
     unit.attempts().insert(&attempt, &planned).await?;
     Ok(Some(attempt.id))

@@ -15,7 +15,7 @@ use super::{
     Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
-use crate::payment::{Decline, NewAttempt, RailError, paused_methods};
+use crate::payment::{Decline, RailError, paused_methods};
 use crate::shared::{InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -82,14 +82,17 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     }
     let only_id = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
     let error = match write_due(ctx, unit.as_mut(), scope, now, due).await {
-        Ok(round) => {
-            unit.commit().await?;
-            return Ok(round);
+        // A deferred statement may fail as late as here.
+        Ok(round) => match unit.commit().await {
+            Ok(()) => return Ok(round),
+            Err(error) => BillingError::from(error),
+        },
+        Err(error) => {
+            // Releases the locks explicitly: an immediate retry would skip locked subscriptions.
+            unit.rollback().await?;
+            error
         }
-        Err(error) => error,
     };
-    // Releases the locks explicitly: an immediate retry would skip locked subscriptions.
-    unit.rollback().await?;
     match (only_id, error) {
         (Some(subscription), error) if is_caused_by_data(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
         // A concurrent change of its invoices or stake: it is processed later, so that it does not block the others.
@@ -137,10 +140,10 @@ pub(super) async fn write_due(
                     Ok(next) => UsageCorrections::plan(unit, &subscription, &next.lines.overbilled).await?,
                     Err(_) => UsageCorrections::default(),
                 };
-                match next.and_then(|next| renewal(ctx, &mut batch, subscription.clone(), next, corrections, nonce, now)) {
+                match next.and_then(|next| renewal(ctx, &mut batch, read, &subscription, next, corrections, nonce, now)) {
                     Ok(RenewalResult { mut renewal, trouble }) => {
                         limits::count_renewal(&subscription, &mut renewal.subscription, renewal.charge.is_some(), &mut budget, now);
-                        renewals.push(Renewal { read, ..renewal });
+                        renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
                     Err(on_hold) => round.timeline.push(put_on_hold(unit, subscription, on_hold.into(), now).await?),
@@ -178,7 +181,7 @@ pub(super) async fn write_due(
             }
         }
     }
-    write(ctx, unit, renewals, &mut round, now).await?;
+    write(ctx, unit, &batch, renewals, &mut round, now).await?;
     budget.write(unit).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit, &round.attempts).await?;
@@ -200,16 +203,16 @@ struct DueSubscription {
 /// in flight or a retry is due, however late this batch runs.
 async fn resolve_due(unit: &mut dyn UnitOfWork, nonce: u64, read: Subscription, now: Timestamp) -> Result<DueSubscription, BillingError> {
     let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-    let with = |due, subscription| DueSubscription { nonce, due, subscription, read: read.clone() };
-    let subscription = match read.on_hold {
-        // A limit held it until now.
-        Some(_) if has_come(read.bounds.resumes_at) => read.clone().released(now),
-        Some(_) => {
-            let due = if has_come(read.end_on_hold()) { read.requested_end() } else { Due::Nothing };
-            return Ok(with(due, read.clone()));
+    let mut subscription = read.clone();
+    let with = |due, subscription| DueSubscription { nonce, due, subscription, read };
+    if subscription.on_hold.is_some() {
+        if !has_come(subscription.bounds.resumes_at) {
+            let due = if has_come(subscription.end_on_hold()) { subscription.requested_end() } else { Due::Nothing };
+            return Ok(with(due, subscription));
         }
-        None => read.clone(),
-    };
+        // A limit held it until now.
+        subscription = subscription.released(now);
+    }
     let due = subscription.due(now);
     if due != Due::End(CancelReason::PaymentFailed) {
         return Ok(with(due, subscription));
@@ -273,17 +276,19 @@ fn next_period(
     Ok(NextPeriod { index, period, id, lines })
 }
 
-/// A renewal, and why its charge could not be signed, if it could not.
+/// A renewal, and why its charge cannot be signed, if it cannot.
 struct RenewalResult {
     renewal: Renewal,
     trouble: Option<RailError>,
 }
 
-/// Begins the next period and bills it.
+/// Begins the next period and bills it. `read`: the subscription as it was read; `before`: as it is before this period.
+#[expect(clippy::too_many_arguments, reason = "the parts of a renewal come from different reads")]
 fn renewal(
     ctx: &Context,
     batch: &mut BillingBatch,
-    before: Subscription,
+    read: Subscription,
+    before: &Subscription,
     next: NextPeriod,
     corrections: UsageCorrections,
     nonce: u64,
@@ -294,12 +299,12 @@ fn renewal(
     let period_start = next.start;
     let added = corrections.to_balance().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
-    let applied = batch.use_balance(&before, total, added).map_err(Unbillable::from)?;
-    let invoice = batch.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, period_start)?;
+    let applied = batch.use_balance(before, total, added).map_err(Unbillable::from)?;
+    let invoice = batch.invoice(id, before, BillingReason::SubscriptionCycle, next, total, period_start)?;
     // Finalized at `now`, so that a late invoice gets the full retry schedule.
     let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
     let latest_invoice_id = Some(finalization.invoice.id.clone());
-    let name = batch.product_names(&before);
+    let name = batch.product_names(before);
     let mut subscription = Subscription { status, name, latest_invoice_id, updated_at: period_start, ..before.clone() };
     let has_new_items = subscription.enter(index, next);
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
@@ -315,32 +320,29 @@ fn renewal(
         },
     };
     finalization.invoice.intent_id = charge.as_ref().map(|charge: &Charge| charge.intent.id.clone());
-    Ok(RenewalResult {
-        renewal: Renewal { read: before, subscription, finalization, decline, charge, corrections, has_new_items },
-        trouble,
-    })
+    Ok(RenewalResult { renewal: Renewal { read, subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
 }
 
 /// Writes the renewals of a batch. Numbers are allocated late, because from then on every other finalization in the mode waits.
 async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
+    batch: &BillingBatch,
     renewals: Vec<Renewal>,
     round: &mut BatchResult,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let (mut finalizations, mut declines, mut renewed) =
         (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
-    let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut intents, mut unsigned, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
     let (mut paid_by_balance, mut read) = (Vec::new(), Vec::with_capacity(renewals.len()));
     for Renewal { read: before, subscription, finalization, decline, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { TimelineEvent::TrialEnded } else { TimelineEvent::Renewed };
         let invoice = &finalization.invoice;
         round.timeline.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
-        if let Some(Charge { intent, attempt, planned }) = charge {
-            round.attempts.push(attempt.id.clone());
-            attempts.push(NewAttempt { attempt, planned });
+        if let Some(Charge { intent, attempt }) = charge {
             intents.push(intent);
+            unsigned.push(attempt);
         }
         declines.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
         if invoice.status == InvoiceStatus::Paid && !finalization.applied.is_zero() {
@@ -360,6 +362,8 @@ async fn write(
     }
     write_subscriptions(unit, &read, renewed).await?;
     unit.intents().put_all(&intents).await?;
+    let attempts = batch.sign_all(ctx, &intents, unsigned)?;
+    round.attempts.extend(attempts.iter().map(|new| new.attempt.id.clone()));
     unit.attempts().insert_all(&attempts).await?;
     notify_paid(ctx, unit, &paid_by_balance.iter().collect::<Vec<_>>()).await?;
     Ok(())
@@ -371,8 +375,8 @@ async fn write_subscriptions(unit: &mut dyn UnitOfWork, read: &[Subscription], r
     for (before, after) in read.iter().zip(renewed) {
         if after.differs_only_by_period(before) { periods.push(after) } else { others.push(after) }
     }
-    let is_written = unit.subscriptions().begin_periods(&periods).await? && unit.subscriptions().update_all(&others).await?;
-    if is_written { Ok(()) } else { Err(BillingError::Contended) }
+    unit.subscriptions().begin_periods(&periods).await?;
+    if unit.subscriptions().update_all(&others).await? { Ok(()) } else { Err(BillingError::Contended) }
 }
 
 /// Locks the stakes of ending subscriptions and those that pay an overdraft: after the subscriptions and before the invoices, to avoid

@@ -174,6 +174,11 @@ pub trait WalletRail: Send + Sync {
     /// The state of a stake; zero if there is none.
     async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
 
+    /// Whether the settings of a method allow to sign its transactions. Makes no network call.
+    fn check_signing(&self, _method: &Method) -> Result<(), RailError> {
+        Ok(())
+    }
+
     /// Signs a transaction with this store's key. The same request must yield the same bytes. The result is stored, then sent with
     /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError>;

@@ -5,7 +5,7 @@
 use crate::rows::{Cell, Change, Column, DUE, Due, NUMBERS, Table, renewals};
 use crate::setup::Setup;
 use sqlx::encode::Encode;
-use sqlx::postgres::{PgArguments, PgConnection, Postgres};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::types::time::OffsetDateTime;
 use sqlx::{Arguments, AssertSqlSafe, ConnectOptions, Connection, Row as _, Type};
@@ -35,7 +35,9 @@ impl Baseline {
     pub async fn open(setup: &Setup) -> Self {
         let address = setup.database.address();
         if setup.engine == "postgres" {
-            return Self::Postgres(PgConnection::connect(address).await.expect("connects"), Statements::default());
+            // Like the store's connections.
+            let options = PgConnectOptions::from_str(address).expect("an address").options([("random_page_cost", "1.1")]);
+            return Self::Postgres(options.connect().await.expect("connects"), Statements::default());
         }
         let options = SqliteConnectOptions::from_str(address).expect("an address").foreign_keys(true);
         let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);

@@ -57,23 +57,15 @@ pub(super) async fn run_on_sqlite(connection: &mut SqliteConnection, statements:
     Ok(())
 }
 
-/// Returns `($1, $2), ($3, $4)` if `are_numbered`, else `(?, ?), (?, ?)`.
+/// Returns `($1, $2), ($3, $4)` if `are_numbered`, else `(?, ?), (?, ?)`. All rows have the same number of values.
 pub(super) fn placeholders(rows: &[Vec<Value>], are_numbered: bool) -> String {
-    let mut text = String::with_capacity(rows.iter().map(|row| 4 + 6 * row.len()).sum());
-    let mut number = 0;
-    for (place, row) in rows.iter().enumerate() {
-        text.push_str(if place == 0 { "(" } else { ", (" });
-        for column in 0..row.len() {
-            text.push_str(if column == 0 { "" } else { ", " });
-            number += 1;
-            match are_numbered {
-                true => text.extend(["$", &number.to_string()]),
-                false => text.push('?'),
-            }
-        }
-        text.push(')');
+    let columns = rows.first().map_or(0, Vec::len);
+    if are_numbered {
+        let row = |first: usize| (first..first + columns).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ");
+        return (0..rows.len()).map(|at| format!("({})", row(at * columns + 1))).collect::<Vec<_>>().join(", ");
     }
-    text
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    vec![row.as_str(); rows.len()].join(", ")
 }
 
 pub(super) fn sqlite_arguments(inputs: Inputs) -> Result<SqliteArguments, StorageError> {

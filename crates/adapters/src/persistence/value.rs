@@ -112,7 +112,8 @@ pub struct Values(pub(super) Result<Vec<Value>, StorageError>);
 
 impl Default for Values {
     fn default() -> Self {
-        Self(Ok(Vec::new()))
+        // Most rows of the wide tables fit without growing more than once.
+        Self(Ok(Vec::with_capacity(16)))
     }
 }
 

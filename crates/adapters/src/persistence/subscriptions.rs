@@ -110,10 +110,11 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.0.insert(INSERT, rows, REPLACE).await? == subscriptions.len() as u64)
     }
 
-    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError> {
+    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<(), StorageError> {
         let is_as_read = "subscriptions.id = new.column1 AND subscriptions.version = new.column2";
         let rows = subscriptions.iter().map(period_of).collect();
-        Ok(self.0.update(BEGIN_PERIOD, rows, is_as_read).await? == subscriptions.len() as u64)
+        let written = self.0.update(BEGIN_PERIOD, rows, is_as_read).await?;
+        if written == subscriptions.len() as u64 { Ok(()) } else { Err(StorageError::Conflict) }
     }
 
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {

@@ -82,17 +82,14 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     }
     let only_id = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
     let error = match write_due(ctx, unit.as_mut(), scope, now, due).await {
-        // A deferred statement may fail as late as here.
-        Ok(round) => match unit.commit().await {
-            Ok(()) => return Ok(round),
-            Err(error) => BillingError::from(error),
-        },
-        Err(error) => {
-            // Releases the locks explicitly: an immediate retry would skip locked subscriptions.
-            unit.rollback().await?;
-            error
+        Ok(round) => {
+            unit.commit().await?;
+            return Ok(round);
         }
+        Err(error) => error,
     };
+    // Releases the locks explicitly: an immediate retry would skip locked subscriptions.
+    unit.rollback().await?;
     match (only_id, error) {
         (Some(subscription), error) if is_caused_by_data(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
         // A concurrent change of its invoices or stake: it is processed later, so that it does not block the others.

@@ -408,8 +408,8 @@ pub trait Subscriptions: Send {
     /// As [`Subscriptions::update`], for several distinct subscriptions. False: one of them was changed meanwhile.
     async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
     /// As [`Subscriptions::update_all`], for subscriptions that [`Subscription::differs_only_by_period`]: writes only the columns of a
-    /// period.
-    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
+    /// period. [`StorageError::Conflict`]: one of them was changed meanwhile.
+    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<(), StorageError>;
     /// Writes the items' prices, quantities and billed usage.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;

@@ -11,7 +11,7 @@ use souk_domain::billing::{
 };
 use souk_domain::payment::{self, Attempt, AttemptContext, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
 use souk_domain::pricing::ProductNames;
-use souk_domain::shared::{Amount, MandateId, Mode, Page, SubscriptionId, Text};
+use souk_domain::shared::{Amount, MandateId, Mode, Page, StorageError, SubscriptionId, Text};
 use std::time::Duration;
 
 async fn opened(db: &TestDatabase) -> Billing {
@@ -94,12 +94,13 @@ on_both! {
             ..before.clone()
         };
         let mut unit = begin(db).await;
-        assert!(unit.subscriptions().begin_periods(std::slice::from_ref(&after)).await.expect("writes"));
+        unit.subscriptions().begin_periods(std::slice::from_ref(&after)).await.expect("writes");
         unit.commit().await.expect("commits");
         let written = Subscription { version: before.version + 1, due_at: after.next_due(), ..after.clone() };
         assert_eq!(billing.find("sub_1").await, written);
         let mut unit = begin(db).await;
-        assert!(!unit.subscriptions().begin_periods(&[after]).await.expect("writes"), "its version has changed");
+        let written = unit.subscriptions().begin_periods(&[after]).await;
+        assert!(matches!(written, Err(StorageError::Conflict)), "its version has changed");
     }
 
     async fn a_list_is_filtered_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {

@@ -63,12 +63,16 @@ impl<'a> FromRequest<'a> for MaybeUser {
     }
 }
 
-/// The signed-in user; otherwise the request is rejected with 401.
+/// The signed-in user; otherwise the request is rejected with 401. So is a request that also names an API key, because the audit log would
+/// name the key.
 #[derive(Debug, Clone)]
 pub struct SignedIn(pub Caller);
 
 impl<'a> FromRequest<'a> for SignedIn {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        if bearer(request).is_some() {
+            return Err(Problem::signed_out().into());
+        }
         Ok(caller(request).await?.map(Self).ok_or_else(Problem::signed_out)?)
     }
 }

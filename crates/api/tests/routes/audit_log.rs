@@ -67,6 +67,17 @@ async fn only_administrators_read_the_log_and_customers_are_not_in_it() {
 }
 
 #[tokio::test]
+async fn a_user_cannot_leave_the_log_by_naming_a_key_as_well() {
+    let app = TestApp::open().await;
+    let owner = app.owner().await;
+    for path in ["/api/clock/confirm", "/api/restore/confirm"] {
+        let call = owner.browser.call(Method::PUT, path).header("authorization", "Bearer souk_unknown");
+        call.json(&json!({})).send().await.refused(401);
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_repeated_call_with_an_idempotency_key_is_recorded_once() {
     let app = TestApp::open().await;
     let owner = app.owner().await;

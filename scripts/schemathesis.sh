@@ -43,7 +43,9 @@ with sqlite3.connect(sys.argv[1]) as books:
     did = "z1ZLeNSpFCDu6TgrcmHQsXf5xMcEbqfXC2Q"
     books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?)", (did, now, now))
     books.execute("INSERT INTO passports VALUES ('pass_1', ?, 'owner', ?, NULL)", (did, now))
-    books.execute("INSERT INTO browser_sessions VALUES (?, ?, ?, ?)", (hashlib.sha256(b"owner").digest(), did, now, later))
+    columns = "token, id, user_did, device, created_at, signed_in_at, used_at, expires_at"
+    login = (hashlib.sha256(b"owner").digest(), "lgn_1", did, "", now, now, now, later)
+    books.execute(f"INSERT INTO browser_sessions ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", login)
 PYTHON
 
 # Created before the server starts, because the loop below reads it immediately.

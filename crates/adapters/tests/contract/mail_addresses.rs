@@ -100,7 +100,7 @@ on_both! {
         assert!(matches!(ask(tomorrow).await, Err(ConfirmationError::SentAlready)), "the links of the first second have expired");
     }
 
-    async fn an_address_gets_a_limited_number_of_emails_per_hour_whoever_counts(db: &TestDatabase) {
+    async fn an_address_gets_a_limited_number_of_emails_per_hour_from_all_processes(db: &TestDatabase) {
         let counted = all_at_once(db, MAILS_PER_HOUR + 4, |db, _| async move {
             let mut unit = begin(&db).await;
             let counted = unit.hourly_counts().count("mei", at(0), MAILS_PER_HOUR).await.expect("writes");

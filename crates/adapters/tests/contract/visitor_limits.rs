@@ -132,7 +132,7 @@ on_both! {
         for _ in 0..CARD_FORMS_OF_SUBJECT {
             assert!(!refused(admit_card_form(&ctx, Mode::Live, "cs_1", &one).await));
         }
-        assert!(refused(admit_card_form(&ctx, Mode::Live, "cs_1", &other).await), "whoever opens it");
+        assert!(refused(admit_card_form(&ctx, Mode::Live, "cs_1", &other).await), "for every visitor");
         for number in CARD_FORMS_OF_SUBJECT..CARD_FORMS_OF_VISITOR {
             assert!(!refused(admit_card_form(&ctx, Mode::Live, &format!("cs_other{number}"), &one).await));
         }

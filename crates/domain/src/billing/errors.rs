@@ -91,7 +91,7 @@ impl From<StorageError> for PostingError {
     }
 }
 
-/// Why a credit note is rejected, whoever orders it.
+/// Why a credit note is rejected, for every kind of order.
 #[derive(Debug, thiserror::Error)]
 pub enum NoteError {
     /// The invoice is a draft, void, or a statement.

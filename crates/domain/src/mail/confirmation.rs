@@ -7,7 +7,7 @@ use crate::shared::{EventId, Language, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// An address gets at most one link in this time, whoever requests it. The link is valid as long.
+/// An address gets at most one link in this time, however many users request it. The link is valid as long.
 pub const CONFIRMATION_INTERVAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// How many links of the whole store are unused within this time at most. Concurrent requests can exceed it by their number.

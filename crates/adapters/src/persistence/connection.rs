@@ -1,6 +1,6 @@
 //! Runs one SQL text on either of the two drivers.
 
-use super::batch::{Inputs, Statement, columns, placeholders, postgres_arguments, sqlite_arguments};
+use super::batch::{Inputs, Rows, Statement, postgres_arguments, sqlite_arguments};
 use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
@@ -172,9 +172,9 @@ impl Connection {
     /// Updates rows in batches of at most [`ROWS_MAX`]. `set` is the statement up to `FROM` (`UPDATE table SET ..`), and `filter` is the
     /// condition. In both, `new.column1`, `new.column2`, ... are the values of a row. Returns the number of rows changed.
     pub async fn update(&mut self, set: &'static str, rows: Vec<Values>, filter: &'static str) -> Result<u64, StorageError> {
-        let statements = self.statements(rows, |source| match source {
-            Source::Values(values) => format!("{set} FROM (VALUES {values}) AS new WHERE {filter}"),
-            Source::Columns { arrays, names } => format!("{set} FROM unnest({arrays}) AS new ({names}) WHERE {filter}"),
+        let statements = self.statements(rows, |values, from| {
+            let values = values.iter().zip(1..).map(|(value, number)| format!("{value} AS column{number}"));
+            format!("{set} FROM (SELECT {} {from}) AS new WHERE {filter}", values.collect::<Vec<_>>().join(", "))
         })?;
         self.run_all(statements).await
     }
@@ -204,33 +204,20 @@ impl Connection {
     }
 
     fn inserts(&self, into: &str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
-        self.statements(rows, |source| match source {
-            Source::Values(values) => format!("{into} VALUES {values} {conflict}"),
-            Source::Columns { arrays, .. } => format!("{into} SELECT * FROM unnest({arrays}) {conflict}"),
-        })
+        // Without a condition, SQLite would read the conflict clause as a join.
+        self.statements(rows, |values, from| format!("{into} SELECT {} {from} WHERE TRUE {conflict}", values.join(", ")))
     }
 
-    /// Splits rows into statements. `text` builds the SQL from the source of the values. A deferred statement must write all of its rows.
-    fn statements(&self, rows: Vec<Values>, text: impl Fn(Source) -> String) -> Result<Vec<Statement>, StorageError> {
+    /// Splits rows into statements. `text` builds the SQL from the values of a row and what they are selected from. A deferred statement
+    /// must write all of its rows.
+    fn statements(&self, rows: Vec<Values>, text: impl Fn(&[String], &str) -> String) -> Result<Vec<Statement>, StorageError> {
         let (is_sqlite, mut rows, mut statements) = (self.is_sqlite(), rows.into_iter(), Vec::new());
         while let Some(log) = rows.len().checked_ilog2() {
             // Smaller sizes are powers of two, so that SQLite's statement cache holds few texts.
             let size = if is_sqlite && rows.len() < ROWS_MAX { 1 << log } else { rows.len().min(ROWS_MAX) };
-            let chunk: Vec<_> = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
-            let (sql, inputs) = if is_sqlite || size == 1 {
-                // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
-                let text = text(Source::Values(placeholders(&chunk, !is_sqlite)));
-                let mut values = Vec::with_capacity(chunk.iter().map(Vec::len).sum());
-                values.extend(chunk.into_iter().flatten());
-                (text, Inputs::Values(values))
-            } else {
-                let columns = columns(chunk);
-                let arrays = columns.iter().zip(1..).map(|(column, number)| format!("${number}::{}[]", column.kind.postgres_name()));
-                let names = (1..=columns.len()).map(|number| format!("column{number}"));
-                let (arrays, names) = (arrays.collect::<Vec<_>>().join(", "), names.collect::<Vec<_>>().join(", "));
-                (text(Source::Columns { arrays, names }), Inputs::Columns(columns))
-            };
-            statements.push(Statement { sql: sql.into(), inputs, expected_rows: Some(size as u64) });
+            let chunk = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
+            let Rows { values, from, inputs } = Rows::new(chunk, is_sqlite);
+            statements.push(Statement { sql: text(&values, &from).into(), inputs, expected_rows: Some(size as u64) });
         }
         Ok(statements)
     }
@@ -318,15 +305,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-/// Where a statement of many rows takes its values from.
-enum Source {
-    /// The placeholders of the rows: `($1, $2), ($3, $4)`.
-    Values(String),
-    /// One array for each column, and the names of the columns. On PostgreSQL this is one text for any number of rows, and fewer values to
-    /// bind.
-    Columns { arrays: String, names: String },
 }
 
 /// A statement and the values bound to it.

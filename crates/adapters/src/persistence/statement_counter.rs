@@ -67,10 +67,12 @@ impl<T> Recorded<T> {
 fn counts(statements: &[String]) -> BTreeMap<String, usize> {
     let (mut counts, mut run, mut sizes) = (BTreeMap::new(), String::new(), BTreeSet::new());
     for statement in statements {
-        let text =
-            statement.split_once(" VALUES ").or_else(|| statement.split_once(" FROM (VALUES ")).map_or(statement.as_str(), |it| it.0);
-        // PostgreSQL writes one row by its values and many by arrays.
-        let text = text.split_once(" SELECT * FROM unnest(").or_else(|| text.split_once(" FROM unnest(")).map_or(text, |it| it.0);
+        // What follows lists the values of the rows.
+        let values = [") VALUES ", ") SELECT ", " FROM (SELECT "]
+            .into_iter()
+            .filter_map(|start| statement.find(start).map(|at| at + usize::from(start.starts_with(')'))))
+            .min();
+        let text = &statement[..values.unwrap_or(statement.len())];
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if text != run {
             (run, sizes) = (text.clone(), BTreeSet::new());

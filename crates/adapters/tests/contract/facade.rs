@@ -115,6 +115,42 @@ on_both! {
         assert_eq!((sum.get::<u64>("n").expect("n"), sum.get::<i64>("total").expect("total")), (1, i64::MIN));
     }
 
+    async fn many_rows_are_written_as_given_whichever_values_they_share(db: &TestDatabase) {
+        let at = |number: u32| Timestamp::from_micros(1_700_000_000_000_000 + i64::from(number));
+        for count in [1u32, 2, 20, 250] {
+            let mut connection = with_specimens(db).await;
+            let row = |number: u32| {
+                let values = Values::default().bind(format!("cs_{number:03}")).bind(7u32).bind(number.is_multiple_of(2)).bind(None::<Amount>);
+                values.bind(at(0)).bind(json!({"same": [1]})).bind(number.to_le_bytes().to_vec()).bind("z1abc")
+            };
+            let into = "INSERT INTO specimens (id, number, truth, amount, at, json, bytes, did)";
+            let written = connection.insert(into, (0..count).map(row).collect(), "ON CONFLICT DO NOTHING").await.expect("inserts");
+            assert_eq!(written, u64::from(count));
+            let again = connection.insert(into, (0..count).map(row).collect(), "ON CONFLICT DO NOTHING").await.expect("inserts");
+            assert_eq!(again, 0, "each row conflicts");
+            let change = |number: u32| Values::default().bind(format!("cs_{number:03}")).bind(Amount::new(5)).bind(at(number)).bind(7u32);
+            let set = "UPDATE specimens SET amount = new.column2, at = new.column3";
+            let is_as_before = "specimens.id = new.column1 AND specimens.number = new.column4";
+            let changed = connection.update(set, (0..count).map(change).collect(), is_as_before).await.expect("updates");
+            assert_eq!(changed, u64::from(count));
+
+            let rows = connection.query("SELECT * FROM specimens ORDER BY id").all().await.expect("reads");
+            assert_eq!(rows.len(), count as usize);
+            for (number, row) in (0..count).zip(&rows) {
+                assert_eq!(row.get::<String>("id").expect("id"), format!("cs_{number:03}"));
+                assert_eq!(row.get::<u32>("number").expect("number"), 7);
+                assert_eq!(row.get::<bool>("truth").expect("truth"), number.is_multiple_of(2));
+                assert_eq!(row.get::<Amount>("amount").expect("amount"), Amount::new(5));
+                assert_eq!(row.get::<Timestamp>("at").expect("at"), at(number));
+                assert_eq!(row.get::<serde_json::Value>("json").expect("json"), json!({"same": [1]}));
+                assert_eq!(row.get::<Vec<u8>>("bytes").expect("bytes"), number.to_le_bytes());
+                assert_eq!(row.get::<Did>("did").expect("did"), Did::from_verified("z1abc"));
+            }
+            connection.query("DROP TABLE specimens").execute().await.expect("drops");
+            connection.commit().await.expect("commits");
+        }
+    }
+
     async fn amounts_sort_and_compare_as_numbers(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         for (name, units) in [("cs_a", 9), ("cs_b", 10), ("cs_c", u128::MAX), ("cs_d", 0)] {

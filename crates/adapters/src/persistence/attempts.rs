@@ -111,36 +111,24 @@ pub struct SqlAttempts<'s> {
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
     async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError> {
-        let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
         let invoices: Vec<_> = attempts.iter().flat_map(|new| &new.planned).map(|one| one.invoice_id.clone()).collect();
-        if !invoices.is_empty() {
-            let planned: Vec<_> = attempts.iter().flat_map(|new| &new.planned).collect();
-            if !self.can_be_paid(&planned, &invoices).await? {
-                return duplicate("an invoice asks for less than is planned");
-            }
-            // Check before the insert: the insert would wait for a transaction that is closing an attempt, and that transaction may be
-            // waiting for the invoice locked here (a deadlock).
-            if !self.in_flight(&invoices).await?.is_empty() {
-                return duplicate(ALREADY_IN_FLIGHT);
-            }
+        let remaining = if invoices.is_empty() { HashMap::new() } else { self.lock_remaining(&invoices).await? };
+        expect_remaining(attempts, &remaining)?;
+        // Check before the insert: the insert would wait for a transaction that is closing an attempt, and that transaction may be
+        // waiting for the invoice locked here (a deadlock).
+        if !invoices.is_empty() && !self.in_flight(&invoices).await?.is_empty() {
+            return Err(duplicate(ALREADY_IN_FLIGHT));
         }
-        let row = |NewAttempt { attempt, planned }: &NewAttempt| {
-            let row = |one: &PlannedPayment| {
-                Values::default().bind(&attempt.id).bind(&one.invoice_id).bind(one.amount).bind(attempt.status.is_open())
-            };
-            planned.iter().map(row).collect::<Vec<_>>()
-        };
-        let planned: Vec<_> = attempts.iter().flat_map(row).collect();
-        let count = planned.len() as u64;
-        // DO NOTHING handles a conflict with any unique index and keeps the transaction usable on PostgreSQL.
-        if self.connection.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
-            return duplicate(ALREADY_IN_FLIGHT);
-        }
-        let rows = attempts.iter().map(|new| self.values_of(&new.attempt)).collect::<Result<_, _>>()?;
-        match self.connection.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
-            true => duplicate("an open one of the purpose, or the transaction"),
-            false => Ok(()),
-        }
+        self.write_all(attempts).await
+    }
+
+    async fn insert_all_for_new_invoices(
+        &mut self,
+        attempts: &[NewAttempt],
+        remaining: &HashMap<InvoiceId, Amount>,
+    ) -> Result<(), StorageError> {
+        expect_remaining(attempts, remaining)?;
+        self.write_all(attempts).await
     }
 
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError> {
@@ -391,17 +379,37 @@ impl SqlAttempts<'_> {
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
 
-    /// Locks the invoices of planned payments. Returns whether the remaining amount of each covers the planned payment. Drafts count
-    /// too, because the checkout of a draft is being paid.
-    async fn can_be_paid(&mut self, planned: &[&PlannedPayment], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
+    /// Locks invoices and returns what remains of each; those that are paid or void are missing. Drafts count too, because the checkout of
+    /// a draft is being paid.
+    async fn lock_remaining(&mut self, invoices: &[InvoiceId]) -> Result<HashMap<InvoiceId, Amount>, StorageError> {
         let rows = self.connection.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
-        let mut remaining_by_invoice: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
+        let mut remaining_by_invoice = HashMap::with_capacity(rows.len());
         for row in &rows {
             if let Some(amount) = remaining(row)? {
                 remaining_by_invoice.insert(row.get("id")?, amount);
             }
         }
-        Ok(planned.iter().all(|one| remaining_by_invoice.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining)))
+        Ok(remaining_by_invoice)
+    }
+
+    async fn write_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError> {
+        let row = |NewAttempt { attempt, planned }: &NewAttempt| {
+            let row = |one: &PlannedPayment| {
+                Values::default().bind(&attempt.id).bind(&one.invoice_id).bind(one.amount).bind(attempt.status.is_open())
+            };
+            planned.iter().map(row).collect::<Vec<_>>()
+        };
+        let planned: Vec<_> = attempts.iter().flat_map(row).collect();
+        let count = planned.len() as u64;
+        // DO NOTHING handles a conflict with any unique index and keeps the transaction usable on PostgreSQL.
+        if self.connection.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
+            return Err(duplicate(ALREADY_IN_FLIGHT));
+        }
+        let rows = attempts.iter().map(|new| self.values_of(&new.attempt)).collect::<Result<_, _>>()?;
+        match self.connection.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
+            true => Err(duplicate("an open one of the purpose, or the transaction")),
+            false => Ok(()),
+        }
     }
 
     /// Lets other attempts pay the invoices of ended attempts. It does not lock these invoices, because their locks come later in the
@@ -409,6 +417,19 @@ impl SqlAttempts<'_> {
     async fn close(&mut self, ids: &[AttemptId]) -> Result<(), StorageError> {
         self.connection.query_per_dialect(CLOSE).bind(keys(ids)).bind(false).defer(None).await
     }
+}
+
+fn duplicate(what: &str) -> StorageError {
+    StorageError::Duplicate(format!("attempts: {what}"))
+}
+
+/// Fails if more is planned of an invoice than remains of it, or if it cannot be paid.
+fn expect_remaining(attempts: &[NewAttempt], remaining: &HashMap<InvoiceId, Amount>) -> Result<(), StorageError> {
+    let can_be_paid = |one: &PlannedPayment| remaining.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining);
+    if attempts.iter().flat_map(|new| &new.planned).all(can_be_paid) {
+        return Ok(());
+    }
+    Err(duplicate("an invoice asks for less than is planned"))
 }
 
 /// Returns the amount that remains to be paid of an invoice; `None` if the invoice is paid or void.

@@ -6,6 +6,7 @@ use souk_adapters::persistence::{Database, statement_counter};
 use souk_domain::billing::{Invoice, InvoiceStatus};
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, NewAttempt, PlannedPayment, TransactionKey};
 use souk_domain::shared::{Amount, AttemptId, InvoiceId, MethodId, StorageError};
+use std::collections::HashMap;
 
 fn decline() -> Decline {
     Decline { code: "declined".to_owned(), message: "No".to_owned() }
@@ -201,6 +202,25 @@ on_both! {
         unit.attempts().insert_all(&attempts).await.expect("inserts");
         assert_eq!(statement_counter::sent().statements - before, 4);
         unit.commit().await.expect("commits");
+    }
+
+    async fn attempts_for_new_invoices_neither_read_nor_exceed_them(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        let attempts = [NewAttempt { attempt: card_attempt("att_1", "pi_1"), planned: vec![planned("in_1", 1_000)] }];
+        let remaining = |invoice: &str, amount| HashMap::from([(id(invoice), Amount::new(amount))]);
+        for too_little in [remaining("in_1", 999), remaining("in_2", 1_000)] {
+            let refused = begin(db).await.attempts().insert_all_for_new_invoices(&attempts, &too_little).await;
+            assert!(matches!(refused, Err(StorageError::Duplicate(_))), "{refused:?}");
+        }
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        let before = statement_counter::sent().statements;
+        unit.attempts().insert_all_for_new_invoices(&attempts, &remaining("in_1", 1_000)).await.expect("inserts");
+        assert_eq!(statement_counter::sent().statements - before, 2);
+        assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads"), [planned("in_1", 1_000)]);
+        let again = [NewAttempt { attempt: card_attempt("att_2", "pi_1"), ..attempts[0].clone() }];
+        let refused = unit.attempts().insert_all_for_new_invoices(&again, &remaining("in_1", 1_000)).await;
+        assert!(matches!(refused, Err(StorageError::Duplicate(_))), "the invoice has an open attempt: {refused:?}");
     }
 
     async fn the_lock_on_an_invoice_without_attempts_blocks_new_attempts(db: &TestDatabase) {

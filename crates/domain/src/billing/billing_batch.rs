@@ -17,7 +17,8 @@ use crate::shared::{
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZero;
-use std::thread;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How long the reconciler waits before it checks a new attempt. The attempt's own message sends it, which takes time when many renewals
@@ -53,6 +54,21 @@ pub(super) struct UnsignedAttempt {
     period: Option<ChargedPeriod>,
     /// The invoices that the attempt pays, with amounts.
     planned: Vec<PlannedPayment>,
+}
+
+/// The threads that sign the charges of a batch. They end on their own if it is dropped.
+#[must_use = "the attempts are not written"]
+pub(super) struct Signing(Vec<JoinHandle<Result<Vec<NewAttempt>, BillingError>>>);
+
+impl Signing {
+    /// Returns the attempts in the order of their intents. Blocks until they are signed.
+    pub fn finish(self) -> Result<Vec<NewAttempt>, BillingError> {
+        let mut signed = Vec::new();
+        for thread in self.0 {
+            signed.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(signed)
+    }
 }
 
 /// What is charged.
@@ -226,30 +242,20 @@ impl BillingBatch {
         Ok(Some(Charge { intent, attempt: UnsignedAttempt { source, period, planned } }))
     }
 
-    /// Signs the transactions of charges and builds their attempts, in order. Many are divided among the processor's cores, because signing
-    /// takes longer than everything else that a batch computes.
-    pub fn sign_all(&self, ctx: &Context, intents: &[Intent], mut unsigned: Vec<UnsignedAttempt>) -> Result<Vec<NewAttempt>, BillingError> {
+    /// Begins to sign the transactions of charges and to build their attempts, on other threads: the batch writes its invoices meanwhile,
+    /// because the database needs longer for these than the signatures take.
+    pub fn begin_signing(self: Arc<Self>, ctx: &Context, intents: &Arc<[Intent]>, mut unsigned: Vec<UnsignedAttempt>) -> Signing {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let size = unsigned.len().div_ceil(cores).max(SIGNED_BY_THREAD);
-        let (mut parts, mut intents) = (Vec::new(), intents.chunks(size));
+        let mut threads = Vec::new();
         while !unsigned.is_empty() {
             let later = unsigned.split_off(size.min(unsigned.len()));
-            parts.push((intents.next().unwrap_or_default(), std::mem::replace(&mut unsigned, later)));
+            let part = std::mem::replace(&mut unsigned, later);
+            let (batch, ctx, intents, start) = (Arc::clone(&self), ctx.clone(), Arc::clone(intents), threads.len() * size);
+            let sign = move || intents.iter().skip(start).zip(part).map(|(intent, unsigned)| batch.sign(&ctx, intent, unsigned)).collect();
+            threads.push(thread::spawn(sign));
         }
-        let sign = |(intents, unsigned): (&[Intent], Vec<UnsignedAttempt>)| {
-            intents.iter().zip(unsigned).map(|(intent, unsigned)| self.sign(ctx, intent, unsigned)).collect::<Result<Vec<_>, _>>()
-        };
-        let last = parts.pop();
-        thread::scope(|scope| {
-            let others: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| sign(part))).collect();
-            let last = last.map(&sign);
-            let mut signed = Vec::new();
-            for other in others {
-                signed.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            signed.extend(last.transpose()?.into_iter().flatten());
-            Ok(signed)
-        })
+        Signing(threads)
     }
 
     /// Signs the transaction of a charge, if it has one, and builds its attempt.

@@ -3,7 +3,7 @@
 use super::ClockEvent;
 use crate::context::Context;
 use crate::events::{Message, NewMessage, Topic};
-use crate::payment::RailError;
+use crate::payment::{NewAttempt, RailError};
 use crate::shared::{AttemptId, EventId, MethodId, StorageError};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -44,16 +44,34 @@ pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, at
     if attempts.is_empty() {
         return Ok(());
     }
-    let (now, mut by_network) = (ctx.now(), BTreeMap::<_, Vec<_>>::new());
+    let mut by_method = BTreeMap::<_, Vec<_>>::new();
     for (id, method) in unit.attempts().methods_of(attempts).await? {
-        by_network.entry(method).or_default().push(id);
+        by_method.entry(method).or_default().push(id);
     }
+    publish_by_method(ctx, unit, &by_method).await
+}
+
+/// As [`publish_charges`], for attempts whose methods need not be read.
+pub(super) async fn publish_new_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[NewAttempt]) -> Result<(), StorageError> {
+    let mut by_method = BTreeMap::<_, Vec<_>>::new();
+    for NewAttempt { attempt, .. } in attempts {
+        by_method.entry(attempt.method_id.clone()).or_default().push(attempt.id.clone());
+    }
+    publish_by_method(ctx, unit, &by_method).await
+}
+
+async fn publish_by_method(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    by_method: &BTreeMap<MethodId, Vec<AttemptId>>,
+) -> Result<(), StorageError> {
+    let now = ctx.now();
     let message = |method: &MethodId, chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
         let message = Message::new(Topic::Charge, now).with("attempts", ids.join(",")).with("method", method);
         NewMessage { id: EventId::new(now, ctx.random.as_ref()), message }
     };
-    let chunks = by_network.iter().flat_map(|(method, ids)| ids.chunks(CHARGE_CHUNK).map(move |chunk| (method, chunk)));
+    let chunks = by_method.iter().flat_map(|(method, ids)| ids.chunks(CHARGE_CHUNK).map(move |chunk| (method, chunk)));
     let messages: Vec<_> = chunks.map(|(method, chunk)| message(method, chunk)).collect();
     unit.outbox().publish_all(&messages, now).await
 }

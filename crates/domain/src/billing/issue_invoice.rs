@@ -8,9 +8,10 @@ use super::recovery::recover_if_settled;
 use super::usage_correction::UsageCorrections;
 use super::{BillingError, BillingReason, InvoiceItem, InvoiceStatus, Period, Subscription};
 use crate::context::Context;
-use crate::payment::{Decline, NewAttempt};
+use crate::payment::Decline;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// An invoice to issue, with the corrections of earlier usage.
 pub(super) struct Bill {
@@ -77,8 +78,9 @@ pub(super) async fn issue(
         }
         return Ok(None);
     };
-    let NewAttempt { attempt, planned } = batch.sign(ctx, &intent, attempt)?;
+    let attempt = batch.sign(ctx, &intent, attempt)?;
+    let remaining = HashMap::from([(invoice.id.clone(), invoice.remaining())]);
     unit.intents().upsert(&intent).await?;
-    unit.attempts().insert(&attempt, &planned).await?;
-    Ok(Some(attempt.id))
+    unit.attempts().insert_all_for_new_invoices(std::slice::from_ref(&attempt), &remaining).await?;
+    Ok(Some(attempt.attempt.id))
 }

@@ -1,7 +1,7 @@
 //! Renewal batches: renews or ends due subscriptions, many in one commit. Charging is a separate stage.
 
 use super::billing_batch::{BillingBatch, Charge};
-use super::charges::{BatchResult, nonces, publish_charges};
+use super::charges::{BatchResult, nonces, publish_charges, publish_new_charges};
 use super::hold::Hold;
 use super::invoice::{Finalization, finalize_all};
 use super::limits::{self, ChargeBudget, over_limit};
@@ -15,10 +15,11 @@ use super::{
     Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
-use crate::payment::{Decline, RailError, paused_methods};
+use crate::payment::{Decline, Intent, NewAttempt, RailError, paused_methods};
 use crate::shared::{InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The delay before a subscription is processed again after a conflict with another unit of work.
@@ -178,11 +179,15 @@ pub(super) async fn write_due(
             }
         }
     }
-    write(ctx, unit, &batch, renewals, &mut round, now).await?;
-    budget.write(unit).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit, &round.attempts).await?;
     }
+    let charges = write(ctx, unit, Arc::new(batch), renewals, &mut round, now).await?;
+    budget.write(unit).await?;
+    if *scope == Scope::Wall {
+        publish_new_charges(ctx, unit, &charges).await?;
+    }
+    round.attempts.extend(charges.into_iter().map(|new| new.attempt.id));
     Ok(round)
 }
 
@@ -324,11 +329,11 @@ fn renewal(
 async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    batch: &BillingBatch,
+    batch: Arc<BillingBatch>,
     renewals: Vec<Renewal>,
     round: &mut BatchResult,
     now: Timestamp,
-) -> Result<(), BillingError> {
+) -> Result<Vec<NewAttempt>, BillingError> {
     let (mut finalizations, mut declines, mut renewed) =
         (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut unsigned, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
@@ -350,7 +355,9 @@ async fn write(
         has_new.push(has_new_items);
         finalizations.push(finalization);
     }
-    finalize_all(ctx, unit, finalizations).await?;
+    let intents: Arc<[Intent]> = intents.into();
+    let signing = batch.begin_signing(ctx, &intents, unsigned);
+    let invoices = finalize_all(ctx, unit, finalizations).await?;
     for (position, invoice, decline) in declines {
         super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[position], &decline, now).await?;
     }
@@ -359,11 +366,11 @@ async fn write(
     }
     write_subscriptions(unit, &read, renewed).await?;
     unit.intents().put_all(&intents).await?;
-    let attempts = batch.sign_all(ctx, &intents, unsigned)?;
-    round.attempts.extend(attempts.iter().map(|new| new.attempt.id.clone()));
-    unit.attempts().insert_all(&attempts).await?;
+    let attempts = signing.finish()?;
+    let remaining = invoices.iter().map(|invoice| (invoice.id.clone(), invoice.remaining())).collect();
+    unit.attempts().insert_all_for_new_invoices(&attempts, &remaining).await?;
     notify_paid(ctx, unit, &paid_by_balance.iter().collect::<Vec<_>>()).await?;
-    Ok(())
+    Ok(attempts)
 }
 
 /// Writes renewed subscriptions. Nearly all of them only begin a period.

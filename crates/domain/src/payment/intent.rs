@@ -405,6 +405,13 @@ pub trait Attempts: Send {
     }
     /// As [`Attempts::insert`], for several attempts, all or none.
     async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError>;
+    /// As [`Attempts::insert_all`], for attempts that pay only invoices which this unit of work has inserted. No other unit of work sees
+    /// these, so they are neither read nor locked. `remaining` is the amount that remains of each.
+    async fn insert_all_for_new_invoices(
+        &mut self,
+        attempts: &[NewAttempt],
+        remaining: &HashMap<InvoiceId, Amount>,
+    ) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     /// The attempt of a transaction that a wallet or the store has signed.
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;

@@ -311,6 +311,14 @@ pub trait Intents: Send {
     /// As [`Intents::put`], for several distinct intents.
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
+    /// The received amounts in a currency among the newest `limit` paid intents with this id or a later one.
+    async fn received_since(
+        &mut self,
+        mode: Mode,
+        currency: &CurrencyId,
+        first: &PaymentIntentId,
+        limit: u32,
+    ) -> Result<Vec<Amount>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// The current intent of a checkout session.
     async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError>;

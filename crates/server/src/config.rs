@@ -356,7 +356,7 @@ pub struct Common {
     /// Days that an overdue renewal waits for the customer before the overdraft protection pays it.
     #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
     pub overdraft_grace_days: u32,
-    /// The most that is refunded and paid out in 24 hours, by currency, such as USD=5000,SKT=200. Currencies without an entry have no cap.
+    /// The most that is refunded and paid out in 24 hours, by currency, such as USD=5000,SKT=200. Without an entry: what the store received in the last 30 days.
     #[arg(long, env = "SOUK_DAILY_CAPS", value_name = "SYMBOL=UNITS", default_value = "", value_parser = parse_caps)]
     pub daily_caps: DailyCaps,
     /// The overdraft fee, in hundredths of a percent of the amount paid.

@@ -119,7 +119,7 @@ const findings: Examination['list'] = [
   },
   { code: 'holds', severity: 'error', params: { count: '3' } },
   { code: 'untrusted_proxy', severity: 'warning', params: { address: '10.0.0.9' } },
-  { code: 'no_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
+  { code: 'default_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
 ];
 
 for (const display of displaySettings) {

@@ -45,6 +45,7 @@ mod personal_data;
 mod personal_data_tables;
 mod prices;
 mod pricing_json;
+mod process_reports;
 mod products;
 #[cfg(test)]
 mod query_plan_tests;
@@ -105,6 +106,7 @@ pub use payment_links::SqlPaymentLinks;
 pub use pending_plan_changes::SqlPendingPlanChanges;
 pub use personal_data::{SqlPersonalData, SqlPersonalDataExports};
 pub use prices::SqlPrices;
+pub use process_reports::SqlProcessReports;
 pub use products::SqlProducts;
 pub use refunds::SqlRefunds;
 pub use restores::SqlRestores;

@@ -31,6 +31,7 @@ mod parity;
 mod payment_links;
 mod price_locks;
 mod prices;
+mod process_reports;
 mod products;
 mod queue;
 mod queue_outage;

@@ -405,6 +405,8 @@ pub struct TransactionKey {
 
 #[async_trait]
 pub trait Attempts: Send {
+    /// The number of payments on hold, at most `limit`.
+    async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError>;
     /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
     /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
     /// before; the caller must then drop the unit of work.

@@ -118,6 +118,7 @@ const findings: Examination['list'] = [
     params: { host: 'shop-1', path: '/data', free: '112000000', reserve: '268000000' },
   },
   { code: 'holds', severity: 'error', params: { count: '3' } },
+  { code: 'held_payments', severity: 'error', params: { count: '2' } },
   { code: 'untrusted_proxy', severity: 'warning', params: { address: '10.0.0.9' } },
   { code: 'default_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
 ];

@@ -3,6 +3,7 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, context, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
+use souk_domain::context::Context;
 use souk_domain::mail::{
     CONFIRMATION_INTERVAL, ConfirmationError, Delivery, Dispatch, KnownAddress, LINKS_OF_SITE, MAILS_PER_HOUR, MailAddress,
     UNUSED_LINKS_MAX, dispatch, request_confirmation,
@@ -102,9 +103,11 @@ on_both! {
     }
 
     async fn a_site_requests_few_links_per_hour_and_leaves_the_links_of_the_others(db: &TestDatabase) {
+        let begun = context(db, at(0));
         let ask = async |number: u32, site: &str, now| {
             let address = format!("{number}@shop.example");
-            request_confirmation(&context(db, now), &address, Language::English, &VisitorNetwork(site.to_owned())).await
+            let ctx = Context { clock: context(db, now).clock, ..begun.clone() };
+            request_confirmation(&ctx, &address, Language::English, &VisitorNetwork(site.to_owned())).await
         };
         for number in 0..LINKS_OF_SITE {
             ask(number, "site", at(0)).await.expect("is requested");

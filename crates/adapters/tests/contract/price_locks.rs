@@ -105,7 +105,7 @@ on_both! {
         let found = async |name: &str| SqlPrices(&mut db.read().await.expect("reads")).has_locked_in(&currency(name)).await.expect("reads");
         assert_eq!([found("pc_1").await, found("pc_2").await], [false, false], "it can still be edited");
         refer(db, "price_1".to_owned()).await.expect("refers");
-        assert_eq!([found("pc_1").await, found("pc_2").await, found("pc_3").await, found("pc_").await], [true, true, false, false]);
+        assert_eq!([found("pc_1").await, found("pc_2").await, found("pc_3").await, found("pc_10").await], [true, true, false, false]);
     }
 
     async fn the_row_and_not_the_caller_decides_whether_amounts_are_fixed(db: &TestDatabase) {

@@ -63,6 +63,7 @@ mod subscriptions;
 pub mod temp_db;
 mod test_clocks;
 mod trials;
+mod unpaid_orders;
 mod usage_records;
 mod users;
 mod value;

@@ -7,7 +7,7 @@ use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::doctor;
 use souk_domain::mail::CONFIRMATION_INTERVAL;
-use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_visitor_limits, report_process};
+use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_visitor_limits};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
@@ -271,7 +271,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ImportMovements if ctx.networks.is_held() => billing::import_movements(ctx).await.map_err(|error| text(&error)),
         RecurringJob::ImportMovements => Ok(()),
         RecurringJob::CheckRestore => check_restore_hold(ctx).await.map(drop).map_err(|error| text(&error)),
-        RecurringJob::ReportProcess => report_process(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::ReportProcess => doctor::report_process(ctx).await.map_err(|error| text(&error)),
         RecurringJob::NotifyOwner => doctor::notify_owner(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())

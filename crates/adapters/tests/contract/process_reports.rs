@@ -4,10 +4,8 @@ use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, card_method
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::context::{Context, Networks};
-use souk_domain::doctor::examine;
-use souk_domain::operation::{
-    Finding, FindingCode, Installation, KnownInstallation, ProcessReport, REPORT_LIFETIME, ReportKind, report_process,
-};
+use souk_domain::doctor::{examine, report_process};
+use souk_domain::operation::{Finding, FindingCode, Installation, KnownInstallation, ProcessReport, REPORT_LIFETIME, ReportKind};
 use souk_domain::payment::{AMOUNT_DIFFERS, Attempt, AttemptStatus, Breakers, Decline, FAILURES_MAX};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,15 +1,18 @@
 //! Examines the installation: one list of findings for the command, the owner's page and the owner's mails.
 
 mod notify;
+mod reports;
 
 pub use notify::{OwnerMailer, OwnerNotice, compose_owner_notice, notify_owner};
+pub use reports::report_process;
 
 use crate::access::Role;
 use crate::billing::SubscriptionFilter;
 use crate::context::Context;
-use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ReportKind, seen_by_all};
+use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ReportKind};
 use crate::payment::{self, CheckMethodError, GasStatus};
 use crate::shared::{MethodId, Mode, Page, StorageError};
+use reports::seen_by_all;
 
 /// The most dead letters that are counted.
 const DEAD_LETTERS_MAX: u32 = 1_000;

@@ -2,7 +2,7 @@
 
 use super::SendRefundError;
 use super::refund::RefundAttempt;
-use crate::billing::{CapExceeded, PostingError, Requester, publish_charges};
+use crate::billing::{CapExceeded, PostingError, publish_charges};
 use crate::context::Context;
 use crate::payment::Currency;
 use crate::shared::{Amount, CurrencyId, Mode, PaymentIntentId};
@@ -27,15 +27,6 @@ pub(crate) enum OrderedBy {
     Store,
     /// The engine, or a customer whose own order returns a payment. It counts towards the cap and is never refused.
     Engine,
-}
-
-impl From<Requester> for OrderedBy {
-    fn from(requester: Requester) -> Self {
-        match requester {
-            Requester::Store => Self::Store,
-            Requester::Customer => Self::Engine,
-        }
-    }
 }
 
 /// Publishes the attempts that send refunds, after it has checked the cap of each of their currencies. Call it last before the commit: it

@@ -80,3 +80,13 @@ CREATE TABLE owner_notices (
     finding TEXT NOT NULL,
     PRIMARY KEY (day, finding)
 );
+
+-- What processes have seen in the last minutes and the command `souk doctor` could not know: breakers that are not closed, and proxies that
+-- are not trusted.
+CREATE TABLE process_reports (
+    kind    TEXT NOT NULL,
+    subject TEXT NOT NULL, -- a payment method, an address
+    detail  TEXT NOT NULL,
+    seen_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (kind, subject)
+);

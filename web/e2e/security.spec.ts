@@ -118,8 +118,9 @@ const findings: Examination['list'] = [
     params: { host: 'shop-1', path: '/data', free: '112000000', reserve: '268000000' },
   },
   { code: 'holds', severity: 'error', params: { count: '3' } },
+  { code: 'held_payments', severity: 'error', params: { count: '2' } },
   { code: 'untrusted_proxy', severity: 'warning', params: { address: '10.0.0.9' } },
-  { code: 'no_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
+  { code: 'default_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
 ];
 
 for (const display of displaySettings) {
@@ -130,6 +131,12 @@ for (const display of displaySettings) {
     await expect(page.getByText(/112 MB free at \/data on shop-1|shop-1 上的 \/data 仅剩 112 MB/)).toBeVisible();
     await expect(page.getByText(/--trusted-proxy 10\.0\.0\.9/)).toBeVisible();
     await expect(page.getByRole('link', { name: /^Show what is on hold$|^查看暂停计费的订阅$/ })).toHaveCount(1);
+    await expect(page.getByRole('link', { name: /^Show payments on hold$|^查看待处理的付款$/ })).toHaveCount(1);
+    if (process.env.SHOTS)
+      await page.screenshot({
+        path: `${process.env.SHOTS}/doctor-${display.locale}-${test.info().project.name}.png`,
+        fullPage: true,
+      });
     await expectAccessible(page);
   });
 }

@@ -24,8 +24,6 @@ const FAUCET_PER_HOUR_TOTAL: NonZeroU32 = NonZeroU32::new(6_000).unwrap();
 /// Page views that are logged: of one address, and of all together.
 const PAGE_VIEWS: Rate = Rate { per_second: 5, burst: 200 };
 const PAGE_VIEWS_TOTAL: Rate = Rate { per_second: 200, burst: 2_000 };
-/// Links that confirm email addresses, which one address may request in an hour.
-const CONFIRMATIONS_PER_HOUR: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
 const JOINS: Rate = Rate { per_second: 20, burst: 200 };
 const JOINS_OF_CONNECTION: Rate = Rate { per_second: 1, burst: 20 };
@@ -36,6 +34,8 @@ const SOCKETS_EACH: usize = 50;
 const SOCKETS_MAX: usize = 5_000;
 /// The leading bits of an IPv6 address that name a visitor's network, in which the visitor can choose any address.
 const IPV6_NETWORK: u128 = !0 << 64;
+/// The leading bits of an IPv6 address that name a site. A site has up to 65,536 networks, and one visitor can use all of them.
+const IPV6_SITE: u128 = !0 << 80;
 
 /// Open connections, or requests in progress.
 #[derive(Default)]
@@ -56,7 +56,6 @@ struct RateByAddress {
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
-    confirmations: RateByAddress,
     faucet: RateByAddress,
     faucet_total: DefaultDirectRateLimiter,
     page_views: RateByAddress,
@@ -103,7 +102,6 @@ impl Limits {
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
-            confirmations: limiter_of(Quota::per_hour(CONFIRMATIONS_PER_HOUR)),
             faucet: limiter_of(Quota::per_hour(FAUCET_PER_HOUR)),
             faucet_total: RateLimiter::direct(Quota::per_hour(FAUCET_PER_HOUR_TOTAL)),
             page_views: limiter(PAGE_VIEWS),
@@ -174,6 +172,12 @@ impl Limits {
         self.client_address(request).map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
     }
 
+    /// The pseudonym of the visitor's site, for limits that nobody may use up for all; empty for requests without a connection.
+    pub fn visitor_site(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
+        let site = self.caller_address(request).map(|address| leading(address, IPV6_SITE));
+        site.map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
+    }
+
     /// Counts a request for test tokens.
     ///
     /// # Errors
@@ -190,10 +194,6 @@ impl Limits {
     pub fn admit_page_view(&self, request: &Request) -> Result<(), Problem> {
         self.page_views.admit(self.client_address(request))?;
         admit_total(&self.page_views_total)
-    }
-
-    pub fn admit_confirmation(&self, request: &Request) -> Result<(), Problem> {
-        self.confirmations.admit(self.client_address(request))
     }
 
     /// The limit of joins for a new realtime connection.
@@ -254,8 +254,13 @@ const fn is_private(address: IpAddr) -> bool {
 
 /// The address by which a visitor is counted: an IPv4 address as it is, an IPv6 address without the 64 bits that its owner can choose.
 fn visitor_network(address: IpAddr) -> IpAddr {
+    leading(address, IPV6_NETWORK)
+}
+
+/// An IPv4 address as it is, and the leading bits of an IPv6 address.
+fn leading(address: IpAddr, ipv6_bits: u128) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & IPV6_NETWORK)),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & ipv6_bits)),
         address @ IpAddr::V4(_) => address,
     }
 }
@@ -350,15 +355,6 @@ mod tests {
     }
 
     #[test]
-    fn an_address_requests_a_limited_number_of_confirmation_links_per_hour() {
-        let limits = Limits::default();
-        let admitted = (0..30).filter(|_| limits.admit_confirmation(&from("192.0.2.1:1000")).is_ok()).count();
-        assert_eq!(admitted, CONFIRMATIONS_PER_HOUR.get() as usize);
-        // Two addresses can share a quota by chance, but not all of these.
-        assert!((2..9).any(|n| limits.admit_confirmation(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
-    }
-
-    #[test]
     fn test_tokens_and_page_views_are_limited_for_each_address_and_for_all_together() {
         let limits = Limits::default();
         let admitted = |of: &str, count: u32, admit: &dyn Fn(&Request) -> bool| (0..count).filter(|_| admit(&from(of))).count();
@@ -381,6 +377,16 @@ mod tests {
         assert_ne!(name("192.0.2.1:1"), name("192.0.2.2:1"));
         assert!(!name("192.0.2.1:1").contains("192"));
         assert_eq!(limits.visitor_network(&Request::default(), &links), VisitorNetwork::default());
+    }
+
+    #[test]
+    fn all_ipv6_networks_of_a_site_are_one_site() {
+        let limits = Limits::default();
+        let links = SignedLinks::new(Arc::new(souk_adapters::identity::HmacSigner::new(&[7; 32])));
+        let name = |address: &str| limits.visitor_site(&from(address), &links).0;
+        assert_eq!(name("[2001:db8:1:ff00::1]:1"), name("[2001:db8:1:1::2]:1"), "two networks of 64 bits");
+        assert_ne!(name("[2001:db8:1::1]:1"), name("[2001:db8:2::1]:1"));
+        assert_ne!(name("192.0.2.1:1"), name("192.0.2.2:1"));
     }
 
     #[test]

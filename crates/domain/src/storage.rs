@@ -10,7 +10,7 @@ use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
 use crate::mail::MailAddresses;
-use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
+use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, ProcessReports, Restores, StoredByVisitors};
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::privacy::PersonalData;
@@ -128,6 +128,7 @@ pub trait UnitOfWork: Send {
     fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn mail_addresses(&mut self) -> Box<dyn MailAddresses + '_>;
     fn hourly_counts(&mut self) -> Box<dyn HourlyCounts + '_>;
+    fn process_reports(&mut self) -> Box<dyn ProcessReports + '_>;
     fn stored_by_visitors(&mut self) -> Box<dyn StoredByVisitors + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by

@@ -30,6 +30,7 @@ use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -61,6 +62,8 @@ pub struct Parts {
     pub metrics: Metrics,
     /// The proxy that is missing in the options, if there is one.
     pub seen_proxy: SeenProxy,
+    /// Keeps the emails that are not sent.
+    pub mail_folder: Mailbox,
 }
 
 /// Opens and migrates the database only, for commands that need nothing else.
@@ -266,6 +269,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     };
     let mailbox = mailbox.map_err(|error| format!("mail: {error}"))?;
     let folder = Mailbox::folder(common.data.join("mail"), &common.mail_from).map_err(|error| format!("mail: {error}"))?;
+    let mail_folder = folder.clone();
     let mails = Arc::new(StoreMails { mailbox, folder, printer: printer.clone(), tokens: tokens.clone() });
     let jobs = Arc::new(Jobs {
         ctx: ctx.clone(),
@@ -296,10 +300,32 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         tokens,
         metrics,
         seen_proxy,
+        mail_folder,
     })
 }
 
+/// How often emails that the folder keeps no longer are deleted.
+const PRUNE_MAILS_EVERY: Duration = Duration::from_secs(600);
+
 impl Parts {
+    /// Deletes old emails of the mail folder until `shutdown`.
+    async fn prune_mails(&self, shutdown: CancellationToken) {
+        let mut ticks = tokio::time::interval(PRUNE_MAILS_EVERY);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            // While the clock is doubted, an email is not known to be old.
+            if !self.ctx.trust.is_trusted() {
+                continue;
+            }
+            if let Err(error) = self.mail_folder.prune(self.ctx.now()).await {
+                tracing::error!(%error, "old emails could not be deleted from the mail folder");
+            }
+        }
+    }
+
     /// Runs queued and recurring jobs until `shutdown`, and waits for queued jobs in progress.
     pub async fn work(&self, shutdown: CancellationToken) {
         let work = Work {
@@ -310,8 +336,8 @@ impl Parts {
             config: self.queue_config.clone(),
         };
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
-        let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown);
-        tokio::join!(jobs, recurring);
+        let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown.clone());
+        tokio::join!(jobs, recurring, self.prune_mails(shutdown.clone()));
     }
 }
 

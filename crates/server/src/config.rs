@@ -347,7 +347,7 @@ pub struct Common {
     /// Days after which an unpaid subscription is canceled, unless the subscription has its own setting.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
-    /// Days that a session is kept which a visitor started and never submitted.
+    /// Days that an order is kept which a visitor started and never submitted or never paid, and a user to whom nothing belongs.
     #[arg(long, env = "SOUK_UNSUBMITTED_SESSION_DAYS", value_name = "DAYS", default_value_t = UNSUBMITTED_SESSION_DAYS, value_parser = clap::value_parser!(u32).range(1..=3_650))]
     pub unsubmitted_session_days: u32,
     /// Units of usage that a wallet's authorization covers per charge, if the metered price has no billing threshold.
@@ -356,7 +356,7 @@ pub struct Common {
     /// Days that an overdue renewal waits for the customer before the overdraft protection pays it.
     #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
     pub overdraft_grace_days: u32,
-    /// The most that is refunded and paid out in 24 hours, by currency, such as USD=5000,SKT=200. Currencies without an entry have no cap.
+    /// The most that is refunded and paid out in 24 hours, by currency, such as USD=5000,SKT=200. Without an entry: what the store received in the last 30 days.
     #[arg(long, env = "SOUK_DAILY_CAPS", value_name = "SYMBOL=UNITS", default_value = "", value_parser = parse_caps)]
     pub daily_caps: DailyCaps,
     /// The overdraft fee, in hundredths of a percent of the amount paid.

@@ -104,6 +104,9 @@ fn described(finding: &Finding) -> String {
         FindingCode::DeadLetters => format!("messages that could not be delivered: {}", value("count")),
         FindingCode::MethodFails => format!("the payment method {} does not work: {}", value("name"), value("problem")),
         FindingCode::Holds => format!("subscriptions with billing on hold: {}", value("count")),
+        FindingCode::HeldPayments => {
+            format!("payments on hold, because their network moved another amount than requested: {}", value("count"))
+        }
         FindingCode::Breaker => format!("the network of the payment method {} does not answer", value("method")),
         FindingCode::Gas => format!("the store has not staked for gas at the network of {}", value("name")),
         FindingCode::NoHttps => format!("the store's address {} is not under https", value("address")),
@@ -112,7 +115,10 @@ fn described(finding: &Finding) -> String {
         FindingCode::NoMailServer => "emails are written to the data folder, not sent".to_owned(),
         FindingCode::NoOwnerEmail => "no owner has an email address".to_owned(),
         FindingCode::NoRedis => "PostgreSQL is used without Redis, so only one process may run".to_owned(),
-        FindingCode::NoDailyCap => format!("refunds and payouts in {} have no daily cap", value("symbol")),
+        FindingCode::DefaultDailyCap => format!(
+            "refunds and payouts in {} have the default cap: in 24 hours, what the store received in the last 30 days",
+            value("symbol")
+        ),
         FindingCode::KeyInFolder => format!("the store's key is only in {}", value("path")),
     }
 }
@@ -125,7 +131,7 @@ fn remedy(finding: &Finding) -> String {
         FindingCode::KeyReadable => format!("Run `chmod 600 {}`.", finding.value("path")),
         FindingCode::DeadLetters => "Run `souk dead-letters`, fix the cause, and retry them.".to_owned(),
         FindingCode::MethodFails | FindingCode::Breaker => "Check the settings of the payment method and its network.".to_owned(),
-        FindingCode::Holds => "Decide about them on the page /console/on-hold.".to_owned(),
+        FindingCode::Holds | FindingCode::HeldPayments => "Decide about them on the page /console/on-hold.".to_owned(),
         FindingCode::Gas => "Run `souk doctor --stake-for-gas`.".to_owned(),
         FindingCode::NoHttps => "Put a proxy with a certificate in front, and set --public-url to its https address.".to_owned(),
         FindingCode::SandboxOn => "Start the store with `--sandbox off`, unless it is a demo.".to_owned(),
@@ -133,7 +139,9 @@ fn remedy(finding: &Finding) -> String {
         FindingCode::NoMailServer => "Set SMTP_URL to your mail server.".to_owned(),
         FindingCode::NoOwnerEmail => "Sign in as the owner and enter an email address on the page /profile.".to_owned(),
         FindingCode::NoRedis => "Set REDIS_URL before you start a second process.".to_owned(),
-        FindingCode::NoDailyCap => format!("Set --daily-caps, such as {}=1000.", finding.value("symbol")),
+        FindingCode::DefaultDailyCap => {
+            format!("Set --daily-caps, such as {}=1000, to the most that you refund in a day.", finding.value("symbol"))
+        }
         FindingCode::KeyInFolder => "Keep a copy elsewhere: without it, stored secrets cannot be read.".to_owned(),
     }
 }

@@ -105,6 +105,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         background.spawn(async move { parts.work(stop).await });
     } else {
         background.spawn(souk_workers::schedule::watch_restore(parts.ctx.clone(), shutdown.clone()));
+        background.spawn(souk_workers::schedule::watch_process(parts.ctx.clone(), shutdown.clone()));
         if let Some(watch) = &parts.watch {
             background.spawn(souk_workers::schedule::watch_clock(parts.ctx.clone(), Arc::clone(watch), shutdown.clone()));
         }

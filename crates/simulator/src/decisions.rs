@@ -6,6 +6,7 @@ use super::network_client::{CARDS, NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_domain::billing::{self, PlanChoice, PlanOrder, PlanSwitch, ReadPlansError, Requester, StakeFor};
+use souk_domain::operation::VisitorNetwork;
 use souk_domain::payment::WalletSignature;
 use souk_domain::shared::{Amount, CurrencyId, SubscriptionId};
 
@@ -40,7 +41,7 @@ pub async fn change_payment(client: &NetworkClient, fixtures: &Fixtures, id: &Su
     if !by_card {
         return authorize_wallet(client, fixtures, id, &currency.id, None).await;
     }
-    match billing::change_to_card(ctx, id, &method.id, &currency.id).await {
+    match billing::change_to_card(ctx, id, &method.id, &currency.id, &VisitorNetwork::default()).await {
         Ok(secret) => client.submit_card(&secret, rng.pick(&CARDS)).await,
         result => tolerate_expected(result),
     }
@@ -107,7 +108,7 @@ pub async fn pay_by_card(client: &NetworkClient, fixtures: &Fixtures, rng: &mut 
     let mut overdue = ctx.store.read().await?.invoices().overdue(&fixtures.customer).await?;
     overdue.retain(|invoice| invoice.currency_id == *currency);
     let ids: Vec<_> = overdue.into_iter().map(|invoice| invoice.id).collect();
-    match billing::pay_by_card(ctx, &ids, currency).await {
+    match billing::pay_by_card(ctx, &ids, currency, &VisitorNetwork::default()).await {
         Ok(form) => client.submit_card(&form.client_secret, rng.pick(&CARDS)).await,
         result => tolerate_expected(result),
     }

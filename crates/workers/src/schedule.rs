@@ -63,6 +63,7 @@ enum RecurringJob {
     ImportMovements,
     /// In a restored store: ends the hold once its original is stopped.
     CheckRestore,
+    ReportProcess,
     /// Orders emails to the owner about what is wrong.
     NotifyOwner,
 }
@@ -77,7 +78,9 @@ impl RecurringJob {
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::EnforceVisitorLimits => false,
-            Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore | Self::NotifyOwner => false,
+            Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore | Self::ReportProcess | Self::NotifyOwner => {
+                false
+            }
         }
     }
 
@@ -87,7 +90,7 @@ impl RecurringJob {
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 20] = [
+const TABLE: [(RecurringJob, Duration); 21] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -111,9 +114,12 @@ const TABLE: [(RecurringJob, Duration); 20] = [
     (RecurringJob::CheckDisk, Duration::from_secs(30)),
     (RecurringJob::ImportMovements, Duration::from_secs(5)),
     CHECK_RESTORE,
+    REPORT_PROCESS,
     (RecurringJob::NotifyOwner, Duration::from_secs(60)),
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
+// A report is true for two minutes.
+const REPORT_PROCESS: (RecurringJob, Duration) = (RecurringJob::ReportProcess, Duration::from_secs(30));
 const CHECK_RESTORE: (RecurringJob, Duration) = (RecurringJob::CheckRestore, Duration::from_secs(2));
 
 /// Only checks the clock, for a process without workers: what it learns from networks concerns the workers of the others as well.
@@ -125,6 +131,12 @@ pub async fn watch_clock(ctx: Context, watch: Arc<ClockWatch>, shutdown: Cancell
 /// Only learns that a restored store is held no longer, for a process without workers.
 pub async fn watch_restore(ctx: Context, shutdown: CancellationToken) {
     let (job, period) = CHECK_RESTORE;
+    repeat(ctx, None, job, period, shutdown).await;
+}
+
+/// Only reports what this process sees, for a process without workers.
+pub async fn watch_process(ctx: Context, shutdown: CancellationToken) {
+    let (job, period) = REPORT_PROCESS;
     repeat(ctx, None, job, period, shutdown).await;
 }
 
@@ -259,6 +271,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ImportMovements if ctx.networks.is_held() => billing::import_movements(ctx).await.map_err(|error| text(&error)),
         RecurringJob::ImportMovements => Ok(()),
         RecurringJob::CheckRestore => check_restore_hold(ctx).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::ReportProcess => doctor::report_process(ctx).await.map_err(|error| text(&error)),
         RecurringJob::NotifyOwner => doctor::notify_owner(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())
@@ -308,6 +321,8 @@ enum Expired {
     ConnectSessions,
     IdempotencyKeys,
     UnsubmittedSessions,
+    UnpaidOrders,
+    UnusedUsers,
     UnconfirmedAddresses,
     HourlyCounts,
 }
@@ -319,6 +334,8 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::ConnectSessions,
         Expired::IdempotencyKeys,
         Expired::UnsubmittedSessions,
+        Expired::UnpaidOrders,
+        Expired::UnusedUsers,
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
     ] {
@@ -333,18 +350,18 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
 
 async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageError> {
     let now = ctx.now();
+    let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
         Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,
         Expired::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
         Expired::IdempotencyKeys => {
-            let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
-            unit.idempotency().prune(old, CHUNK).await?
+            let before = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
+            unit.idempotency().prune(before, CHUNK).await?
         }
-        Expired::UnsubmittedSessions => {
-            let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
-            unit.sessions().prune_unsubmitted(old, CHUNK).await?
-        }
+        Expired::UnsubmittedSessions => unit.sessions().prune_unsubmitted(old, CHUNK).await?,
+        Expired::UnpaidOrders => unit.sessions().prune_unpaid(old, CHUNK).await?,
+        Expired::UnusedUsers => unit.users().prune_unused(old, now, CHUNK).await?,
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
     };
@@ -387,6 +404,7 @@ mod tests {
                 "CheckDisk",
                 "ImportMovements",
                 "CheckRestore",
+                "ReportProcess",
                 "NotifyOwner"
             ]
         );
@@ -404,6 +422,7 @@ mod tests {
                 "CheckDisk",
                 "ImportMovements",
                 "CheckRestore",
+                "ReportProcess",
                 "NotifyOwner"
             ]
         );

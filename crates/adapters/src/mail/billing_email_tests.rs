@@ -270,6 +270,7 @@ pub(super) fn refund(kind: RefundType) -> Refund {
         reference: "0A1B2C".to_owned(),
         failure: None,
         failure_count: 0,
+        ordered_at: None,
         created_at: at(31),
         updated_at: at(31),
     }

@@ -1,11 +1,12 @@
 //! Delivers emails to an SMTP server, or to a folder.
 
+use super::mail_folder::MailFolder;
 use super::{MailError, Outgoing};
-use crate::files::write_atomic;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox as Person, MultiPart, SinglePart};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use sha2::{Digest, Sha256};
+use souk_domain::shared::Timestamp;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -25,7 +26,7 @@ pub struct Mailbox {
 #[derive(Clone)]
 enum Delivery {
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
-    Folder(PathBuf),
+    Folder(MailFolder),
 }
 
 impl Mailbox {
@@ -37,9 +38,9 @@ impl Mailbox {
     }
 
     /// Writes each email as an `.eml` file into `folder`. The name derives from the message id, so that sending an email twice creates one
-    /// file.
+    /// file. The folder keeps a limited number of emails for a limited time.
     pub fn folder(folder: impl Into<PathBuf>, sender: &str) -> Result<Self, MailError> {
-        Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Folder(folder.into()) })
+        Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Folder(MailFolder::new(folder.into())) })
     }
 
     pub async fn deliver(&self, mail: &Outgoing) -> Result<(), MailError> {
@@ -52,8 +53,16 @@ impl Mailbox {
             },
             Delivery::Folder(folder) => {
                 let name = format!("{}.eml", file_stem(&mail.message_id));
-                write_atomic(folder, &name, &message.formatted()).await.map_err(|error| MailError::Unavailable(error.to_string()))
+                folder.write(&name, &message.formatted()).await.map_err(|error| MailError::Unavailable(error.to_string()))
             }
+        }
+    }
+
+    /// Deletes emails that the folder keeps no longer; a mail server has nothing to delete. Returns their number.
+    pub async fn prune(&self, now: Timestamp) -> Result<u64, MailError> {
+        match &self.delivery {
+            Delivery::Smtp(_) => Ok(0),
+            Delivery::Folder(folder) => folder.prune(now).await.map_err(|error| MailError::Unavailable(error.to_string())),
         }
     }
 

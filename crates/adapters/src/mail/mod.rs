@@ -4,6 +4,7 @@ mod confirmation;
 mod credit_templates;
 mod email_layout;
 mod email_service;
+mod mail_folder;
 mod mailbox;
 mod operation_templates;
 mod payment_templates;

@@ -63,6 +63,15 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
             ),
             path: "/console/on-hold".to_owned(),
         },
+        FindingCode::HeldPayments => NoticeText {
+            subject: tr(format!("Payments on hold: {}", value("count")), format!("有 {} 笔付款待处理", value("count"))),
+            text: tr(
+                "Their network moved another amount than requested. Refund the money, or let it pay the invoices or the balance."
+                    .to_owned(),
+                "支付网络的实际到账金额与应付金额不符。你可以退款，或将款项用于支付账单、存入余额。".to_owned(),
+            ),
+            path: "/console/on-hold".to_owned(),
+        },
         FindingCode::DeadLetters => NoticeText {
             subject: tr(
                 format!("Messages that could not be delivered: {}", value("count")),

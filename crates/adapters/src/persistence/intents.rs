@@ -29,6 +29,11 @@ macro_rules! search {
 }
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL AND " (newest "payment_intents"));
 pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4").exact();
+/// The newest payments of all currencies are read, by the index of the list: one of each currency would cost every payment a write.
+pub(super) const RECEIVED_SINCE: &str = "SELECT amount_received FROM
+        (SELECT currency_id, amount_received FROM payment_intents
+         WHERE livemode = $1 AND id >= $3 AND status = 'succeeded' ORDER BY id DESC LIMIT $4) AS newest
+    WHERE currency_id = $2";
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
     "SELECT id, amount_received, amount_refunded FROM payment_intents WHERE id " (among "$1") " AND status = 'succeeded' ORDER BY id"
@@ -68,6 +73,17 @@ impl Intents for SqlIntents<'_> {
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError> {
         let row = self.0.query("SELECT * FROM payment_intents WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(intent).transpose()
+    }
+
+    async fn received_since(
+        &mut self,
+        mode: Mode,
+        currency: &CurrencyId,
+        first: &PaymentIntentId,
+        limit: u32,
+    ) -> Result<Vec<Amount>, StorageError> {
+        let rows = self.0.query(RECEIVED_SINCE).bind(mode).bind(currency).bind(first).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("amount_received")).collect()
     }
 
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError> {

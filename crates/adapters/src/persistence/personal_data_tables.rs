@@ -18,12 +18,13 @@ pub(super) const WITHHELD: [&str; 2] = ["browser_sessions.token", "found_payment
 /// the bytes that were sent to networks for exported payments. `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 34] = [
+pub(super) const NOT_EXPORTED: [&str; 35] = [
     "outbox",
     "clock_state",
     "clock_doubts",
     "owner_links",
     "owner_notices",
+    "process_reports",
     "mail_addresses",
     "hourly_counts",
     "restores",
@@ -69,6 +70,7 @@ pub(super) const EXPORTED: &[Exported] = &[
             ("language", Kind::Text),
             ("created_at", Kind::Time),
             ("updated_at", Kind::Time),
+            ("examined_at", Kind::Time),
         ],
     },
     Exported {
@@ -515,6 +517,7 @@ pub(super) const EXPORTED: &[Exported] = &[
             ("reference", Kind::Text),
             ("failure", Kind::Json),
             ("failure_count", Kind::Integer),
+            ("ordered_at", Kind::Time),
             ("created_at", Kind::Time),
             ("updated_at", Kind::Time),
         ],

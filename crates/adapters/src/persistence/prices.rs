@@ -6,7 +6,7 @@ use super::products;
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::pricing::{CatalogueFilter, CatalogueItem, Price, Prices, StockReservation};
-use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+use souk_domain::shared::{CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
 pub struct SqlPrices<'a>(pub &'a mut Connection);
 
@@ -56,6 +56,10 @@ const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 
         WHERE (other.upsells_to = $1 OR other.replaced_by = $1 OR other.stock_of = $1) AND other.id <> $1)
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
     AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
+
+// $2 is the currency's id as a JSON string, which is searched for in the options.
+const HAS_LOCKED_IN: &str = "SELECT EXISTS (SELECT 1 FROM prices WHERE locked = TRUE
+    AND (currency_id = $1 OR CAST(currency_options AS TEXT) LIKE $2 ESCAPE '\\')) AS found";
 
 macro_rules! selecting {
     ($more:literal, $tail:literal) => {
@@ -221,6 +225,11 @@ impl Prices for SqlPrices<'_> {
     async fn lock(&mut self, ids: &[PriceId]) -> Result<(), StorageError> {
         self.0.query_per_dialect(LOCK).bind(keys(ids)).execute().await?;
         self.0.query_per_dialect(LOCK_UPSELLS).bind(keys(ids)).execute().await.map(drop)
+    }
+
+    async fn has_locked_in(&mut self, currency: &CurrencyId) -> Result<bool, StorageError> {
+        let quoted = containing(&format!("\"{currency}\""));
+        self.0.query(HAS_LOCKED_IN).bind(currency).bind(quoted).one().await?.get("found")
     }
 
     async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError> {

@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds, UnsettledRefund};
-use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, InvoiceId, Listed, MethodId, Mode, Page, RefundId, StorageError};
+use souk_domain::shared::{Amount, CreditNoteId, CurrencyId, InvoiceId, Listed, MethodId, Mode, Page, RefundId, StorageError, Timestamp};
 
 /// One list per index, as for invoices.
 macro_rules! refunds {
@@ -24,8 +24,8 @@ pub(super) const UNSETTLED_OF: Sql = sql_per_dialect!(
     "SELECT invoice_id, status, amount FROM refunds WHERE invoice_id " (among "$1")
     " AND (status = 'pending' OR status = 'failed' AND kind = 'refund') ORDER BY id"
 );
-pub(super) const AMOUNTS_SINCE: &str = "SELECT amount FROM refunds WHERE livemode = $1 AND currency_id = $2 AND id >= $3
-    AND kind <> 'dashboard_refund' AND status <> 'canceled' AND NOT (kind = 'balance_payout' AND status = 'failed')";
+pub(super) const AMOUNTS_SINCE: &str = "SELECT amount FROM refunds WHERE livemode = $1 AND currency_id = $2 AND ordered_at >= $3
+    AND status <> 'canceled' AND NOT (kind = 'balance_payout' AND status = 'failed')";
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
@@ -34,8 +34,8 @@ impl Refunds for SqlRefunds<'_> {
     async fn insert_all(&mut self, refunds: &[Refund]) -> Result<(), StorageError> {
         refunds.iter().for_each(|refund| self.0.note(&refund.id));
         let into = "INSERT INTO refunds (id, livemode, kind, status, amount, currency_id, method_id, customer_id, intent_id, payment_id,
-                        credit_note_id, invoice_id, subscription_id, reason, description, reference, failure, failure_count, created_at,
-                        updated_at)";
+                        credit_note_id, invoice_id, subscription_id, reason, description, reference, failure, failure_count, ordered_at,
+                        created_at, updated_at)";
         self.0.insert(into, refunds.iter().map(values_of).collect(), "").await.map(drop)
     }
 
@@ -45,10 +45,11 @@ impl Refunds for SqlRefunds<'_> {
     }
 
     async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError> {
-        let update = "UPDATE refunds SET status = $2, reference = $3, failure = $4, failure_count = $5, updated_at = $6
-                      WHERE id = $1 AND status = $7 AND failure_count = $8";
+        let update = "UPDATE refunds SET status = $2, reference = $3, failure = $4, failure_count = $5, ordered_at = $6, updated_at = $7
+                      WHERE id = $1 AND status = $8 AND failure_count = $9";
         let query = self.0.query(update).bind(&before.id).bind(after.status).bind(&after.reference).bind(&after.failure);
-        let query = query.bind(after.failure_count).bind(after.updated_at).bind(before.status).bind(before.failure_count);
+        let query =
+            query.bind(after.failure_count).bind(after.ordered_at).bind(after.updated_at).bind(before.status).bind(before.failure_count);
         Ok(query.execute().await? == 1)
     }
 
@@ -76,8 +77,8 @@ impl Refunds for SqlRefunds<'_> {
         rows.iter().map(refund).collect()
     }
 
-    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, first: &RefundId) -> Result<Vec<Amount>, StorageError> {
-        let rows = self.0.query(AMOUNTS_SINCE).bind(mode).bind(currency).bind(first).all().await?;
+    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, since: Timestamp) -> Result<Vec<Amount>, StorageError> {
+        let rows = self.0.query(AMOUNTS_SINCE).bind(mode).bind(currency).bind(since).all().await?;
         rows.iter().map(|row| row.get("amount")).collect()
     }
 
@@ -108,7 +109,7 @@ fn values_of(refund: &Refund) -> Values {
     let values = values.bind(&refund.currency_id).bind(&refund.method_id).bind(&refund.customer_id).bind(&refund.intent_id);
     let values = values.bind(&refund.payment_id).bind(&refund.credit_note_id).bind(&refund.invoice_id).bind(&refund.subscription_id);
     let values = values.bind(&refund.reason).bind(&refund.description).bind(&refund.reference).bind(&refund.failure);
-    values.bind(refund.failure_count).bind(refund.created_at).bind(refund.updated_at)
+    values.bind(refund.failure_count).bind(refund.ordered_at).bind(refund.created_at).bind(refund.updated_at)
 }
 
 fn refund(row: &Row) -> Result<Refund, StorageError> {
@@ -131,6 +132,7 @@ fn refund(row: &Row) -> Result<Refund, StorageError> {
         reference: row.get("reference")?,
         failure: row.get("failure")?,
         failure_count: row.get("failure_count")?,
+        ordered_at: row.get("ordered_at")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -6,8 +6,9 @@ use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlAuditLog, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
     SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
     SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates,
-    SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData, SqlPrices, SqlProducts, SqlRefunds,
-    SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData, SqlPrices, SqlProcessReports,
+    SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords,
+    SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
@@ -20,7 +21,7 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, ProcessReports, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
@@ -129,6 +130,7 @@ impl UnitOfWork for SqlUnitOfWork {
         restores: Restores as SqlRestores;
         found_payments: FoundPayments as SqlFoundPayments;
         owner_notices: OwnerNotices as SqlOwnerNotices;
+        process_reports: ProcessReports as SqlProcessReports;
         personal_data: PersonalData as SqlPersonalData;
         outbox: Outbox as SqlOutbox;
     }

@@ -1,48 +1,35 @@
 //! Rows that visitors made the store keep, by visitor.
 
-use super::{Connection, Row};
+use super::columns::keys;
+use super::listing::sql_per_dialect;
+use super::unpaid_orders::{self, submitted_and_expired, without_money};
+use super::{Connection, Sql};
 use async_trait::async_trait;
-use souk_domain::operation::{StoredByVisitors, VisitorNetwork, VisitorRows, VisitorTable};
+use souk_domain::operation::{StoredByVisitors, VisitorTable};
 use souk_domain::shared::StorageError;
 
 pub struct SqlStoredByVisitors<'s>(pub &'s mut Connection);
 
 struct Statements {
-    count: &'static str,
-    heaviest: &'static str,
-    delete_oldest: &'static str,
+    count: Sql,
+    first_to_delete: Sql,
+    delete: Sql,
 }
 
-/// The conditions of deletable rows are repeated outside the subquery, because PostgreSQL evaluates only those again after it waited for a
-/// row lock.
+/// The conditions of deletable rows are repeated in the deletion: a row can have become an order meanwhile.
 macro_rules! statements {
-    ($table:literal, $id:literal, $deletable:literal) => {
+    ($table:literal, $key:literal, $deletable:literal) => {
         Statements {
-            count: concat!("SELECT count(*) AS n FROM (SELECT 1 AS found FROM ", $table, " WHERE ", $deletable, " LIMIT $1) AS counted"),
-            heaviest: concat!(
-                "SELECT visitor, count(*) AS n FROM ",
-                $table,
-                " WHERE ",
-                $deletable,
-                " GROUP BY visitor ORDER BY n DESC, visitor LIMIT $1"
+            count: sql_per_dialect!(
+                "SELECT count(*) AS n FROM (SELECT 1 AS found FROM " $table " WHERE " $deletable " LIMIT $1) AS counted"
             ),
-            delete_oldest: concat!(
-                "DELETE FROM ",
-                $table,
-                " WHERE ",
-                $deletable,
-                " AND ",
-                $id,
-                " IN (SELECT ",
-                $id,
-                " FROM ",
-                $table,
-                " WHERE ",
-                $deletable,
-                " AND visitor = $1 ORDER BY created_at, ",
-                $id,
-                " LIMIT $2)"
+            first_to_delete: sql_per_dialect!(
+                "SELECT " $key " AS row_key FROM (SELECT " $key ", created_at,
+                     row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, " $key " DESC) AS height
+                 FROM " $table " WHERE " $deletable ") AS ranked
+                 ORDER BY height DESC, created_at, " $key " LIMIT $1"
             ),
+            delete: sql_per_dialect!("DELETE FROM " $table " WHERE " $deletable " AND " $key " " (among "$1")),
         }
     };
 }
@@ -55,28 +42,51 @@ const CONNECT_SESSIONS: Statements = statements!(
     "(status NOT IN ('scanned', 'working', 'confirming') OR (status = 'scanned' AND step = 'principal'))"
 );
 
-const fn of(table: VisitorTable) -> Statements {
-    match table {
-        VisitorTable::UnsubmittedSessions => UNSUBMITTED_SESSIONS,
-        VisitorTable::ConnectSessions => CONNECT_SESSIONS,
-    }
-}
+/// The count includes the few orders that money keeps.
+const COUNT_UNPAID: &str = concat!(
+    "SELECT count(*) AS n FROM (SELECT 1 AS found FROM checkout_sessions WHERE ",
+    submitted_and_expired!(),
+    " LIMIT $1) AS counted"
+);
+const FIRST_UNPAID: &str = concat!(
+    "SELECT id AS row_key FROM (SELECT id, created_at, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS height
+     FROM checkout_sessions WHERE ",
+    submitted_and_expired!(),
+    without_money!(),
+    ") AS ranked ORDER BY height DESC, created_at, id LIMIT $1"
+);
 
-fn read(row: &Row) -> Result<VisitorRows, StorageError> {
-    Ok(VisitorRows { visitor: VisitorNetwork(row.get("visitor")?), rows: row.get("n")? })
+/// The statements of a table whose rows are deleted alone. `None`: an order is deleted with everything that was written for it.
+const fn of(table: VisitorTable) -> Option<Statements> {
+    match table {
+        VisitorTable::UnsubmittedSessions => Some(UNSUBMITTED_SESSIONS),
+        VisitorTable::UnpaidOrders => None,
+        VisitorTable::ConnectSessions => Some(CONNECT_SESSIONS),
+    }
 }
 
 #[async_trait]
 impl StoredByVisitors for SqlStoredByVisitors<'_> {
     async fn count(&mut self, table: VisitorTable, limit: u32) -> Result<u32, StorageError> {
-        self.0.query(of(table).count).bind(limit).one().await?.get("n")
+        let query = match of(table) {
+            Some(statements) => self.0.query_per_dialect(statements.count),
+            None => self.0.query(COUNT_UNPAID),
+        };
+        query.bind(limit).one().await?.get("n")
     }
 
-    async fn heaviest(&mut self, table: VisitorTable, limit: u32) -> Result<Vec<VisitorRows>, StorageError> {
-        self.0.query(of(table).heaviest).bind(limit).all().await?.iter().map(read).collect()
+    async fn first_to_delete(&mut self, table: VisitorTable, limit: u32) -> Result<Vec<String>, StorageError> {
+        let query = match of(table) {
+            Some(statements) => self.0.query_per_dialect(statements.first_to_delete),
+            None => self.0.query(FIRST_UNPAID),
+        };
+        query.bind(limit).all().await?.iter().map(|row| row.get("row_key")).collect()
     }
 
-    async fn delete_oldest(&mut self, table: VisitorTable, visitor: &VisitorNetwork, limit: u32) -> Result<u64, StorageError> {
-        self.0.query(of(table).delete_oldest).bind(visitor.0.as_str()).bind(limit).execute().await
+    async fn delete(&mut self, table: VisitorTable, rows: &[String]) -> Result<u64, StorageError> {
+        match of(table) {
+            Some(statements) => self.0.query_per_dialect(statements.delete).bind(keys(rows)).execute().await,
+            None => unpaid_orders::delete(self.0, rows).await,
+        }
     }
 }

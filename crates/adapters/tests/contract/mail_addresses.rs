@@ -3,10 +3,12 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, context, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
+use souk_domain::context::Context;
 use souk_domain::mail::{
-    CONFIRMATION_INTERVAL, ConfirmationError, Delivery, Dispatch, KnownAddress, MAILS_PER_HOUR, MailAddress, UNUSED_LINKS_MAX, dispatch,
-    request_confirmation,
+    CONFIRMATION_INTERVAL, ConfirmationError, Delivery, Dispatch, KnownAddress, LINKS_OF_SITE, MAILS_PER_HOUR, MailAddress,
+    UNUSED_LINKS_MAX, dispatch, request_confirmation,
 };
+use souk_domain::operation::VisitorNetwork;
 use souk_domain::shared::{Language, Mode, Timestamp};
 use std::time::Duration;
 
@@ -91,13 +93,29 @@ on_both! {
             assert!(requested);
         }
         unit.commit().await.expect("commits");
-        let ask = async |now| request_confirmation(&context(db, now), "mei@shop.example", Language::English).await;
+        let ask = async |now| request_confirmation(&context(db, now), "mei@shop.example", Language::English, &VisitorNetwork::default()).await;
         assert!(matches!(ask(at(1)).await, Err(ConfirmationError::TooMany)));
         assert!(confirm(db, "r7", at(2)).await.is_some());
         ask(at(3)).await.expect("a used link makes room");
         assert!(matches!(ask(at(4)).await, Err(ConfirmationError::TooMany)));
         let tomorrow = at(0).plus(CONFIRMATION_INTERVAL);
         assert!(matches!(ask(tomorrow).await, Err(ConfirmationError::SentAlready)), "the links of the first second have expired");
+    }
+
+    async fn a_site_requests_few_links_per_hour_and_leaves_the_links_of_the_others(db: &TestDatabase) {
+        let begun = context(db, at(0));
+        let ask = async |number: u32, site: &str, now| {
+            let address = format!("{number}@shop.example");
+            let ctx = Context { clock: context(db, now).clock, ..begun.clone() };
+            request_confirmation(&ctx, &address, Language::English, &VisitorNetwork(site.to_owned())).await
+        };
+        for number in 0..LINKS_OF_SITE {
+            ask(number, "site", at(0)).await.expect("is requested");
+        }
+        assert!(matches!(ask(90, "site", at(1)).await, Err(ConfirmationError::TooManyOfSite)));
+        ask(90, "other", at(1)).await.expect("another site requests links, and the refused request left nothing");
+        ask(91, "site", at(3_600)).await.expect("an hour later");
+        const { assert!(LINKS_OF_SITE * 24 * 5 < UNUSED_LINKS_MAX, "five sites do not use up the links of a day") };
     }
 
     async fn an_address_gets_a_limited_number_of_emails_per_hour_from_all_processes(db: &TestDatabase) {

@@ -98,6 +98,16 @@ on_both! {
         assert!(after.locked && after.nickname == "Silver", "only the lock is permanent");
     }
 
+    async fn a_currency_has_locked_prices_once_something_refers_to_a_price_in_it(db: &TestDatabase) {
+        let currency = |name: &str| CurrencyId::parse(name).expect("an id");
+        let option = CurrencyOption { currency_id: currency("pc_2"), unit_amount: Amount::new(1), tiers: Vec::new(), custom: None };
+        stock(db, &[Price { currency_options: vec![option], ..price("price_1", 0) }]).await;
+        let found = async |name: &str| SqlPrices(&mut db.read().await.expect("reads")).has_locked_in(&currency(name)).await.expect("reads");
+        assert_eq!([found("pc_1").await, found("pc_2").await], [false, false], "it can still be edited");
+        refer(db, "price_1".to_owned()).await.expect("refers");
+        assert_eq!([found("pc_1").await, found("pc_2").await, found("pc_3").await, found("pc_10").await], [true, true, false, false]);
+    }
+
     async fn the_row_and_not_the_caller_decides_whether_amounts_are_fixed(db: &TestDatabase) {
         stock(db, &[price("price_1", 0)]).await;
         let unlocked = stored(db, "price_1").await;

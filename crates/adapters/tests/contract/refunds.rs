@@ -27,6 +27,7 @@ fn refund(name: &str) -> Refund {
         reference: String::new(),
         failure: None,
         failure_count: 0,
+        ordered_at: Some(at(0)),
         created_at: at(0),
         updated_at: at(0),
     }
@@ -111,23 +112,27 @@ on_both! {
         assert_eq!(unit.refunds().unsettled_of(&[]).await.expect("reads"), []);
     }
 
-    async fn the_amounts_of_a_day_are_those_that_left_the_store(db: &TestDatabase) {
-        let of = |name: &str, kind, status, amount| Refund { kind, status, amount: Amount::new(amount), ..refund(name) };
+    async fn the_amounts_of_a_day_are_those_that_were_ordered_in_it_and_left_the_store(db: &TestDatabase) {
+        let of = |name: &str, kind, status, amount| Refund { kind, status, amount: Amount::new(amount), ordered_at: Some(at(9)), ..refund(name) };
         let refunds = [
-            of("re_1", RefundType::Refund, RefundStatus::Pending, 1),
+            Refund { ordered_at: Some(at(8)), ..of("re_1", RefundType::Refund, RefundStatus::Pending, 1) },
             of("re_2", RefundType::Refund, RefundStatus::Pending, 2),
             of("re_3", RefundType::Refund, RefundStatus::Failed, 4),
             of("re_4", RefundType::Refund, RefundStatus::Canceled, 8),
-            of("re_5", RefundType::Dashboard, RefundStatus::Succeeded, 16),
-            Refund { status: RefundStatus::Failed, amount: Amount::new(32), ..payout("re_6") },
-            Refund { status: RefundStatus::Succeeded, amount: Amount::new(64), ..payout("re_7") },
+            Refund { ordered_at: None, ..of("re_5", RefundType::Dashboard, RefundStatus::Succeeded, 16) },
+            Refund { status: RefundStatus::Failed, amount: Amount::new(32), ordered_at: Some(at(9)), ..payout("re_6") },
+            Refund { status: RefundStatus::Succeeded, amount: Amount::new(64), ordered_at: Some(at(9)), ..payout("re_7") },
         ];
         open(db, &refunds).await;
-        let mut unit = read(db).await;
-        let amounts = unit.refunds().amounts_since(Mode::Test, &id("pc_1"), &id("re_2")).await.expect("reads");
+        let mut unit = begin(db).await;
+        let amounts = unit.refunds().amounts_since(Mode::Test, &id("pc_1"), at(9)).await.expect("reads");
         assert_eq!(Amount::sum(amounts).expect("adds"), Amount::new(2 + 4 + 64));
-        assert_eq!(unit.refunds().amounts_since(Mode::Live, &id("pc_1"), &id("re_1")).await.expect("reads"), []);
-        assert_eq!(unit.refunds().amounts_since(Mode::Test, &id("pc_2"), &id("re_1")).await.expect("reads"), []);
+        assert_eq!(unit.refunds().amounts_since(Mode::Live, &id("pc_1"), at(8)).await.expect("reads"), []);
+        assert_eq!(unit.refunds().amounts_since(Mode::Test, &id("pc_2"), at(8)).await.expect("reads"), []);
+        let again = Refund { ordered_at: Some(at(9)), ..refunds[0].clone() };
+        assert!(unit.refunds().update(&refunds[0], &again).await.expect("writes"));
+        let amounts = unit.refunds().amounts_since(Mode::Test, &id("pc_1"), at(9)).await.expect("reads");
+        assert_eq!(Amount::sum(amounts).expect("adds"), Amount::new(1 + 2 + 4 + 64), "one that was ordered again counts from then on");
     }
 
     async fn exactly_one_caller_finishes_a_refund(db: &TestDatabase) {

@@ -17,7 +17,7 @@ fn network(name: &str) -> VisitorNetwork {
 }
 
 fn limited(db: &Database, limit: u32) -> Context {
-    let limits = VisitorLimits { unsubmitted_sessions: limit, connect_sessions: limit, ..VisitorLimits::default() };
+    let limits = VisitorLimits { unsubmitted_sessions: limit, unpaid_orders: limit, connect_sessions: limit, ..VisitorLimits::default() };
     Context { limits, ..context(db, at(100)) }
 }
 
@@ -79,6 +79,40 @@ on_both! {
         let all = ["cs_heavy0", "cs_heavy1", "cs_heavy2", "cs_heavy3", "cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"];
         assert_eq!(kept(db, &all).await, ["cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"]);
         assert_eq!(enforce_visitor_limits(&limited(db, 5)).await.expect("enforces"), 0);
+    }
+
+    async fn more_visitors_than_any_list_holds_are_cut_to_one_height(db: &TestDatabase) {
+        let mut random = 7_u64;
+        let mut rows_of = Vec::new();
+        let mut unit = begin(db).await;
+        for visitor in 0..70_u32 {
+            // A small generator, so that the case is always the same.
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let rows = 1 + (random >> 33) % 6;
+            for row in 0..rows {
+                let name = format!("cs_{visitor:02}x{row}");
+                unit.sessions().insert_started(&started(&name, row as i64), &network(&visitor.to_string())).await.expect("inserts");
+            }
+            rows_of.push(rows);
+        }
+        unit.commit().await.expect("commits");
+        let total: u64 = rows_of.iter().sum();
+        for limit in [total - 1, total - 40, 150, 75, 71, 69, 10] {
+            enforce_visitor_limits(&limited(db, limit as u32)).await.expect("enforces");
+            let mut left = Vec::new();
+            for (visitor, rows) in rows_of.iter().enumerate() {
+                let names: Vec<_> = (0..*rows).map(|row| format!("cs_{visitor:02}x{row}")).collect();
+                let kept = kept(db, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+                assert_eq!(kept, names[names.len() - kept.len()..], "the oldest go first");
+                left.push(kept.len() as u64);
+            }
+            assert_eq!(left.iter().sum::<u64>(), limit, "exactly what exceeds the limit goes");
+            let height = *left.iter().max().expect("visitors");
+            for (kept, rows) in left.iter().zip(&rows_of) {
+                let is_cut = kept < rows;
+                assert!(!is_cut || kept + 1 >= height, "{kept} of one who lost rows, {height} of another");
+            }
+        }
     }
 
     async fn orders_and_sessions_of_integrators_are_never_deleted_for_a_limit(db: &TestDatabase) {

@@ -331,6 +331,7 @@ impl From<ChangeCurrencyError> for Problem {
     fn from(error: ChangeCurrencyError) -> Self {
         match error {
             ChangeCurrencyError::Find(error) => error.into(),
+            ChangeCurrencyError::SymbolFixed => conflict(&error, "CURRENCY_SYMBOL_FIXED"),
             ChangeCurrencyError::Input(error) => error.into(),
             ChangeCurrencyError::Storage(error) => error.into(),
         }

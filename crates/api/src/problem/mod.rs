@@ -467,6 +467,9 @@ impl From<ConfirmationError> for Problem {
             ConfirmationError::NoAddress => rejected(&error, "NO_EMAIL_ADDRESS"),
             ConfirmationError::Confirmed => conflict(&error, "EMAIL_CONFIRMED"),
             ConfirmationError::SentAlready => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATION_SENT_ALREADY"),
+            ConfirmationError::TooManyOfSite => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATIONS_OF_NETWORK_EXHAUSTED")
+            }
             ConfirmationError::TooMany => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("CONFIRMATIONS_EXHAUSTED"),
             ConfirmationError::LinkInvalid => Self::forbidden_for(&error.to_string()).code("CONFIRMATION_LINK_INVALID"),
             ConfirmationError::Storage(error) => error.into(),

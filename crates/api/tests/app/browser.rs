@@ -1,8 +1,10 @@
 //! A test browser with cookies, a language and a mode, and its responses.
 
 use super::Service;
+use poem::http::uri::Scheme;
 use poem::http::{HeaderMap, Method, Uri, header};
-use poem::{Body, Endpoint, Request};
+use poem::web::{LocalAddr, RemoteAddr};
+use poem::{Addr, Body, Endpoint, Request, RequestParts};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,17 +16,31 @@ pub struct Browser {
     language: &'static str,
     livemode: &'static str,
     agent: Option<&'static str>,
+    address: RemoteAddr,
 }
 
 impl Browser {
     pub fn new(service: Service, visitor: &str) -> Self {
         let cookies = BTreeMap::from([("vid".to_owned(), visitor.to_owned())]);
-        Self { service, cookies: Arc::new(Mutex::new(cookies)), language: "en", livemode: "false", agent: None }
+        Self {
+            service,
+            cookies: Arc::new(Mutex::new(cookies)),
+            language: "en",
+            livemode: "false",
+            agent: None,
+            address: RemoteAddr::default(),
+        }
     }
 
     /// The same browser, which describes itself.
     pub fn with_agent(&self, agent: &'static str) -> Self {
         Self { agent: Some(agent), ..self.clone() }
+    }
+
+    /// The same browser, which connects from an address. Without one, no limit counts it.
+    pub fn connecting_from(&self, address: &str) -> Self {
+        let address = RemoteAddr(Addr::SocketAddr(address.parse().expect("an address and a port")));
+        Self { address, ..self.clone() }
     }
 
     /// The same browser, with Chinese as its language.
@@ -110,7 +126,7 @@ impl Call<'_> {
             let separator = if path.contains('?') { '&' } else { '?' };
             path = format!("{path}{separator}locale={}&livemode={}", browser.language, browser.livemode);
         }
-        let mut request = Request::builder().method(self.method).uri(path.parse::<Uri>().expect("an address"));
+        let mut request = poem::http::Request::builder().method(self.method).uri(path.parse::<Uri>().expect("an address"));
         for (name, value) in self.headers {
             request = request.header(name, value);
         }
@@ -121,7 +137,10 @@ impl Call<'_> {
         if !cookies.is_empty() {
             request = request.header("cookie", cookies.join("; "));
         }
-        let answer = Answer::of(browser.service.get_response(request.body(Body::from(self.body))).await).await;
+        let parts = request.body(()).expect("a request").into_parts().0;
+        let parts = RequestParts::from((parts, LocalAddr::default(), browser.address.clone(), Scheme::HTTP));
+        let request = Request::from_parts(parts, Body::from(self.body));
+        let answer = Answer::of(browser.service.get_response(request).await).await;
         browser.keep_cookies(&answer.headers);
         answer
     }

@@ -438,6 +438,7 @@ async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_
         reference: String::new(),
         failure: None,
         failure_count: 0,
+        ordered_at: None,
         created_at: app.ctx.now(),
         updated_at: app.ctx.now(),
     };

@@ -91,6 +91,22 @@ async fn an_administrator_signs_in_again_before_a_refund_and_the_same_call_then_
 }
 
 #[tokio::test]
+async fn the_symbol_of_a_currency_in_which_something_was_ordered_is_fixed_because_caps_name_it() {
+    let mut app = TestApp::open().await;
+    let symbol = app.shop.token_symbol(&app).await;
+    app.cap_refunds(&symbol, 5).await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let invoice = invoice_of(&app, &alice).await;
+    let path = format!("/api/payment-currencies/{}", app.shop.token);
+    let renamed = owner.browser.put(&path, &json!({ "symbol": "FREE" })).await.refused(409);
+    assert_eq!(renamed["code"], "CURRENCY_SYMBOL_FIXED");
+    owner.browser.put(&path, &json!({ "symbol": symbol, "name": "Our token" })).await.ok();
+    let refused = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "6" })).await.refused(409);
+    assert_eq!(refused["code"], "DAILY_CAP");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn an_api_key_refunds_without_a_sign_in() {
     let mut app = TestApp::open().await;
     app.require_sign_in_within(HOUR / 4).await;

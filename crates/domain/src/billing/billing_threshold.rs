@@ -1,8 +1,8 @@
 //! Bills usage before the end of its period once the unbilled usage reaches the subscription's billing threshold.
 
 use super::billing_batch::BillingBatch;
-use super::charges::{nonce, publish_charges};
-use super::credit::{CreditNoteReason, Destination};
+use super::charges::nonce;
+use super::credit::{CreditNoteReason, Destination, OrderedBy, publish_refunds};
 use super::issue_invoice::{Bill, issue};
 use super::limits::ChargeBudget;
 use super::period_lines::{Lines, lines, names_of, prorated_item, read_usage, usage_of};
@@ -10,8 +10,8 @@ use super::subscription_admin::save;
 use super::unused_time::{UnusedTimeError, UnusedTimes};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BilledUsage, BillingReason, Period, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, Unbillable,
-    charges, period,
+    BilledUsage, BillingReason, NoteError, Period, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus,
+    Unbillable, charges, period,
 };
 use crate::context::Context;
 use crate::pricing::Usage;
@@ -96,7 +96,7 @@ pub(super) async fn bill_when_reached(
     }
     let added = unused.to_balance(&subscription)?;
     let refunds = unused.issue(ctx, unit, &subscription, CreditNoteReason::PlanChange, &Destination::Balance, at).await?;
-    publish_charges(ctx, unit, &refunds).await?;
+    publish_refunds(ctx, unit, OrderedBy::Engine, &refunds).await.map_err(NoteError::from)?;
     let reason = BillingReason::SubscriptionThreshold;
     let bill = Bill { id, reason, period: invoice_period, lines: billed, corrections, added };
     let attempt = issue(ctx, unit, &mut batch, &mut subscription, bill, nonce(ctx), at).await?;

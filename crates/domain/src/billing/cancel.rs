@@ -1,7 +1,7 @@
 //! Cancels subscriptions (at the end of the period, at once, or at a given time), and undoes a scheduled cancellation.
 
 use super::charges::publish_charges;
-use super::credit::check_daily_cap;
+use super::credit::publish_refunds;
 use super::end_refund::refund_at_end;
 use super::stake::{ask_network, stake_at_end, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
@@ -11,8 +11,7 @@ use super::{
     Subscription, SubscriptionError, SubscriptionStatus, notify, termination, time_of,
 };
 use crate::context::Context;
-use crate::shared::{Amount, AttemptId, SubscriptionId, Timestamp, check_text};
-use crate::storage::UnitOfWork;
+use crate::shared::{SubscriptionId, Timestamp, check_text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelAt {
@@ -114,26 +113,14 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     if terms.stake == StakeChoice::Slash && !slash_reason.is_empty() {
         subscription.metadata.insert("slash_reason".to_owned(), slash_reason);
     }
-    let (mode, currency) = (subscription.mode, subscription.currency_id.clone());
-    let mut attempts = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
-    let ordered = sent_by(unit.as_mut(), &attempts).await?;
+    let refunds = refund_at_end(ctx, unit.as_mut(), &subscription, terms.refund, now).await?;
+    let mut attempts = Vec::new();
     attempts.extend(termination::now(ctx, unit.as_mut(), subscription, reason, now).await?);
     attempts.extend(stake_at_end(ctx, unit.as_mut(), id, terms.stake, now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
-    check_daily_cap(ctx, unit.as_mut(), mode, &currency, ordered).await.map_err(NoteError::from)?;
+    publish_refunds(ctx, unit.as_mut(), by.into(), &refunds).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(super::find(ctx, id).await?)
-}
-
-/// The sum of what attempts send.
-async fn sent_by(unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<Amount, SubscriptionError> {
-    let mut sent = Amount::ZERO;
-    for id in attempts {
-        if let Some(attempt) = unit.attempts().find(id).await? {
-            sent = sent.plus(attempt.amount)?;
-        }
-    }
-    Ok(sent)
 }
 
 /// Why a scheduled cancellation cannot be undone.

@@ -4,7 +4,7 @@ use super::charges::publish_charges;
 use super::clock::time_of_customer;
 use super::dunning::collect_now;
 use super::ordered_plan::{SignedForPlan, make_ordered_plan_change, order_plan};
-use super::pay_by_card::{CardPurpose, save_card};
+use super::pay_by_card::{CardForm, CardPurpose, save_card};
 use super::payment_target::{PaymentTarget, is_change_pending, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::access::{Did, Wallet};
 use crate::context::Context;
+use crate::operation::VisitorNetwork;
 use crate::payment::{
     Attempt, CurrencyLimit, Decline, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose,
     RailError, WalletSignature,
@@ -69,11 +70,14 @@ pub async fn change_to_card(
     id: &SubscriptionId,
     method: &MethodId,
     currency: &CurrencyId,
+    visitor: &VisitorNetwork,
 ) -> Result<String, PaymentChangeError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
-    let saved = save_card(ctx, unit, customer, &target.method, &target.currency.id, CardPurpose::Subscription(id)).await;
+    let purpose = CardPurpose::Subscription(id);
+    let form = CardForm { customer, method: &target.method, currency: &target.currency.id, purpose, visitor };
+    let saved = save_card(ctx, unit, form).await;
     Ok(saved.map_err(PaymentTargetError::from)?)
 }
 

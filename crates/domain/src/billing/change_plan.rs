@@ -2,13 +2,13 @@
 
 use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
-use super::credit::{CreditNoteReason, Destination, is_contested};
+use super::credit::{CreditNoteReason, Destination, is_contested, publish_refunds};
 use super::issue_invoice::{Bill, issue};
 use super::plan_mandate::mandate_allows;
 use super::plan_preview::{PlanDraft, draft, shown_for};
 use super::stake::{lock_security, supersede_plan_change};
 use super::subscription_admin::{lock, save};
-use super::{BillingReason, InvoiceItem, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
+use super::{BillingReason, InvoiceItem, NoteError, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
 use crate::context::Context;
 use crate::pricing::{QuantityError, lock_prices};
 use crate::shared::{EntitlementId, InvoiceId, SubscriptionId, Timestamp};
@@ -69,17 +69,18 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     grant(ctx, unit.as_mut(), &subscription, &batch, &lines, &invoice, now).await?;
     let added = unused.to_balance(&subscription)?;
     let reason = CreditNoteReason::PlanChange;
-    let mut attempts = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
+    let refunds = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
     let billed_period = Period { start, end: preview.period.end };
     let reason = BillingReason::SubscriptionUpdate;
     let bill = Bill { id: invoice, reason, period: billed_period, lines, corrections, added };
-    attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
+    let charge = issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?;
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
     if let Some(ordered) = &ordered {
         supersede_plan_change(ctx, unit.as_mut(), ordered).await?;
     }
-    publish_charges(ctx, unit.as_mut(), &attempts).await?;
+    publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;
+    publish_refunds(ctx, unit.as_mut(), requester.into(), &refunds).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(PlanSwitch::Switched)
 }

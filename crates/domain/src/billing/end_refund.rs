@@ -1,11 +1,11 @@
 //! Refunds when a subscription ends at once.
 
 use super::billing_batch::BillingBatch;
-use super::credit::{CreditNoteReason, Destination, refund_fully};
+use super::credit::{CreditNoteReason, Destination, RefundAttempt, refund_fully};
 use super::unused_time::UnusedTimes;
 use super::{BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
 use crate::context::Context;
-use crate::shared::{AttemptId, InvoiceId, Page, Timestamp};
+use crate::shared::{InvoiceId, Page, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub(super) async fn refund_at_end(
     subscription: &Subscription,
     choice: RefundChoice,
     now: Timestamp,
-) -> Result<Vec<AttemptId>, SubscriptionError> {
+) -> Result<Vec<RefundAttempt>, SubscriptionError> {
     match choice {
         RefundChoice::None => Ok(Vec::new()),
         RefundChoice::Proration => {

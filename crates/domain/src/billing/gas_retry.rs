@@ -1,7 +1,7 @@
 //! Sends refunds and stake transfers again that a network declined for gas, as soon as this store can pay it.
 
 use super::clock::time_of_customer;
-use super::credit::{RefundDecisionError, RetryRefundError, retry_refund};
+use super::credit::{OrderedBy, RefundDecisionError, RetryRefundError, retry_refund_as};
 use super::errors::PostingError;
 use super::stake::{Stake, is_unchanged};
 use crate::context::Context;
@@ -57,7 +57,7 @@ async fn retry_at(ctx: &Context, method: &Method, rail: &dyn WalletRail, limit: 
     let mut failure = None;
     for (refund, amount) in refunds.iter().zip(amounts) {
         let Some(rest) = state.after(amount) else { continue };
-        match retry_refund(ctx, refund.mode, &refund.id).await {
+        match retry_refund_as(ctx, OrderedBy::Engine, refund.mode, &refund.id).await {
             Ok(_) => (*retried, state) = (*retried + 1, rest),
             // Another process or the owner retried it.
             Err(RetryRefundError::Decision(RefundDecisionError::NotFailed | RefundDecisionError::Posting(PostingError::Contended))) => {}

@@ -61,15 +61,19 @@ impl From<SaveCardError> for PaymentTargetError {
     }
 }
 
+/// A form that saves a card.
+pub(super) struct CardForm<'a> {
+    pub customer: Customer,
+    pub method: &'a Method,
+    pub currency: &'a CurrencyId,
+    pub purpose: CardPurpose<'a>,
+    /// The network of whoever opens it: their forms are limited.
+    pub visitor: &'a VisitorNetwork,
+}
+
 /// Opens a form that saves a card, and returns the form's client secret.
-pub(super) async fn save_card(
-    ctx: &Context,
-    mut unit: Box<dyn UnitOfWork>,
-    customer: Customer,
-    method: &Method,
-    currency: &CurrencyId,
-    purpose: CardPurpose<'_>,
-) -> Result<String, SaveCardError> {
+pub(super) async fn save_card(ctx: &Context, mut unit: Box<dyn UnitOfWork>, form: CardForm<'_>) -> Result<String, SaveCardError> {
+    let CardForm { customer, method, currency, purpose, visitor } = form;
     let now = ctx.now();
     ctx.networks.check_open(method).map_err(RailError::from)?;
     let rail = ctx.networks.card(method.kind).ok_or(SaveCardError::MethodNotSupported)?;
@@ -83,7 +87,7 @@ pub(super) async fn save_card(
         created_at: now,
         updated_at: now,
     };
-    count_card_form(ctx, unit.as_mut(), customer.mode, customer.id.as_str(), &VisitorNetwork::default()).await?;
+    count_card_form(ctx, unit.as_mut(), customer.mode, customer.id.as_str(), visitor).await?;
     let holder = CardHolder::new(customer.id, customer.name, customer.email);
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
@@ -156,7 +160,12 @@ pub struct CardPayment {
 /// Opens a card form for unpaid invoices of one customer and currency. Once the card is saved, it is charged for all of them together. The
 /// subscriptions' own payment methods stay unchanged. Invoices of ended subscriptions are allowed.
 #[tracing::instrument(skip_all)]
-pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, PayByCardError> {
+pub async fn pay_by_card(
+    ctx: &Context,
+    invoices: &[InvoiceId],
+    currency: &CurrencyId,
+    visitor: &VisitorNetwork,
+) -> Result<CardPayment, PayByCardError> {
     let mut unit = ctx.store.begin().await?;
     let mut unpaid = unit.invoices().find_all(invoices).await?;
     unpaid.retain(|invoice| is_unpaid(invoice) && invoice.currency_id == *currency);
@@ -173,7 +182,8 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     let method = method.ok_or(PayByCardError::MethodNotSupported)?;
     let customer = unit.customers().find(&first.customer_id).await?.ok_or(PayByCardError::NotFound)?;
     let purpose = CardPurpose::Invoices(&ids);
-    let client_secret = save_card(ctx, unit, customer.clone(), &method, &currency.id, purpose).await?;
+    let form = CardForm { customer: customer.clone(), method: &method, currency: &currency.id, purpose, visitor };
+    let client_secret = save_card(ctx, unit, form).await?;
     Ok(CardPayment { client_secret, method, customer })
 }
 

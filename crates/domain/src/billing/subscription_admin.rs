@@ -1,5 +1,6 @@
 //! Changes of a subscription by the store, and reading and writing one.
 
+use super::credit::OrderedBy;
 use super::{Subscription, SubscriptionError, Threshold};
 use crate::context::Context;
 use crate::pricing::Metadata;
@@ -12,6 +13,15 @@ pub enum Requester {
     Customer,
     /// An owner, an admin or an API key.
     Store,
+}
+
+impl From<Requester> for OrderedBy {
+    fn from(requester: Requester) -> Self {
+        match requester {
+            Requester::Store => Self::Store,
+            Requester::Customer => Self::Engine,
+        }
+    }
 }
 
 /// Finds a subscription of this mode; one of the other mode is not found.

@@ -1,14 +1,14 @@
 //! Credits unused time: when the plan changes, when a billing threshold begins a new period, and when a subscription ends early.
 
 use super::billing_batch::BillingBatch;
-use super::credit::{CreditNoteReason, Destination, ItemOrder, NewNote, NoteOrder, issue_notes};
+use super::credit::{CreditNoteReason, Destination, ItemOrder, NewNote, NoteOrder, RefundAttempt, issue_notes};
 use super::invoice::lock_by_id;
 use super::period_lines::usage_of;
 use super::subscription_error::convert_subscription_errors;
 use super::{BillingError, CoveringLine, Invoice, InvoiceItem, PricingFormula, ProrationLine, Subscription, SubscriptionError, credits};
 use crate::context::Context;
 use crate::pricing::Usage;
-use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AmountError, InvoiceId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ impl UnusedTimes {
         reason: CreditNoteReason,
         destination: &Destination,
         now: Timestamp,
-    ) -> Result<Vec<AttemptId>, BillingError> {
+    ) -> Result<Vec<RefundAttempt>, BillingError> {
         let ids: Vec<_> = self.invoice_ids().cloned().collect();
         let mut locked = lock_by_id(unit, &ids).await?;
         let mut notes = Vec::with_capacity(ids.len());

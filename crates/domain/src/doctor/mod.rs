@@ -1,18 +1,23 @@
 //! Examines the installation: one list of findings for the command, the owner's page and the owner's mails.
 
 mod notify;
+mod reports;
 
 pub use notify::{OwnerMailer, OwnerNotice, compose_owner_notice, notify_owner};
+pub use reports::report_process;
 
 use crate::access::Role;
 use crate::billing::SubscriptionFilter;
 use crate::context::Context;
-use crate::operation::{Finding, FindingCode, Installation, KeyPlace};
-use crate::payment::{self, BreakerStatus, CheckMethodError, GasStatus};
+use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ReportKind};
+use crate::payment::{self, CheckMethodError, GasStatus};
 use crate::shared::{MethodId, Mode, Page, StorageError};
+use reports::seen_by_all;
 
 /// The most dead letters that are counted.
 const DEAD_LETTERS_MAX: u32 = 1_000;
+/// The most payments on hold that are counted.
+const HELD_PAYMENTS_MAX: u32 = 1_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExamineError {
@@ -25,14 +30,14 @@ pub enum ExamineError {
 /// Everything that is wrong or risky now, the most urgent first. Asks the networks of the payment methods, so it can take some seconds.
 #[tracing::instrument(skip_all)]
 pub async fn examine(ctx: &Context) -> Result<Vec<Finding>, ExamineError> {
-    let installation = ctx.installation.inspect();
+    let installation = installation(ctx).await?;
     let mut findings = of_operation(ctx).await?;
     findings.extend(of_methods(ctx).await?);
     findings.extend(of_options(&installation));
     if owner_without_email(ctx).await? {
         findings.push(Finding::new(FindingCode::NoOwnerEmail));
     }
-    findings.extend(uncapped(ctx).await?);
+    findings.extend(capped_by_default(ctx).await?);
     findings.sort_by_key(|finding| finding.code);
     Ok(findings)
 }
@@ -61,11 +66,20 @@ pub(crate) async fn of_operation(ctx: &Context) -> Result<Vec<Finding>, StorageE
     if held > 0 {
         findings.push(Finding::new(FindingCode::Holds).with("count", held));
     }
-    let open = ctx.networks.breaker_statuses().into_iter().filter(|network| network.breaker != BreakerStatus::Closed);
-    findings.extend(
-        open.map(|network| Finding::new(FindingCode::Breaker).with("method", &network.method).with("network", network.kind.name())),
-    );
+    let held = unit.attempts().count_on_hold(HELD_PAYMENTS_MAX).await?;
+    if held > 0 {
+        findings.push(Finding::new(FindingCode::HeldPayments).with("count", held));
+    }
+    drop(unit);
+    let open = seen_by_all(ctx).await?.into_iter().filter(|report| report.kind == ReportKind::Breaker);
+    findings.extend(open.map(|report| Finding::new(FindingCode::Breaker).with("method", report.subject).with("network", report.detail)));
     Ok(findings)
+}
+
+/// The facts of this process, with a proxy that another process has seen.
+async fn installation(ctx: &Context) -> Result<Installation, StorageError> {
+    let proxy = seen_by_all(ctx).await?.into_iter().find(|report| report.kind == ReportKind::UntrustedProxy);
+    Ok(Installation { untrusted_proxy: proxy.map(|report| report.subject), ..ctx.installation.inspect() })
 }
 
 async fn of_methods(ctx: &Context) -> Result<Vec<Finding>, ExamineError> {
@@ -115,8 +129,8 @@ async fn owner_without_email(ctx: &Context) -> Result<bool, StorageError> {
     Ok(has_owner && crate::billing::owner_recipient(unit.as_mut()).await?.is_none())
 }
 
-/// Live currencies of active methods whose refunds have no daily cap.
-async fn uncapped(ctx: &Context) -> Result<Vec<Finding>, StorageError> {
+/// Live currencies of active methods without a configured daily cap of refunds.
+async fn capped_by_default(ctx: &Context) -> Result<Vec<Finding>, StorageError> {
     let mut unit = ctx.store.read().await?;
     let methods = unit.methods().list(Mode::Live).await?;
     let is_used = |method: &MethodId| methods.iter().any(|one| one.active && one.id == *method);
@@ -125,7 +139,7 @@ async fn uncapped(ctx: &Context) -> Result<Vec<Finding>, StorageError> {
     symbols.sort();
     symbols.dedup();
     symbols.retain(|symbol| !ctx.policy.daily_caps.contains_key(symbol));
-    Ok(symbols.into_iter().map(|symbol| Finding::new(FindingCode::NoDailyCap).with("symbol", symbol)).collect())
+    Ok(symbols.into_iter().map(|symbol| Finding::new(FindingCode::DefaultDailyCap).with("symbol", symbol)).collect())
 }
 
 #[cfg(test)]

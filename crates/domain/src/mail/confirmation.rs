@@ -3,12 +3,17 @@
 use super::{KnownAddress, MailAddress, MailingError};
 use crate::context::Context;
 use crate::events::{Message, Topic};
+use crate::operation::{VisitorNetwork, hour_of};
 use crate::shared::{EventId, Language, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
 /// An address gets at most one link in this time, however many users request it. The link is valid as long.
 pub const CONFIRMATION_INTERVAL: Duration = Duration::from_secs(24 * 3_600);
+
+/// How many links one site requests within an hour at most: an IPv4 address, or an IPv6 network of 48 bits. Even in a whole day this is
+/// a small part of [`UNUSED_LINKS_MAX`], so that nobody can use up the links of all others.
+pub const LINKS_OF_SITE: u32 = 5;
 
 /// How many links of the whole store are unused within this time at most. Concurrent requests can exceed it by their number.
 pub const UNUSED_LINKS_MAX: u32 = 1_000;
@@ -21,6 +26,8 @@ pub enum ConfirmationError {
     Confirmed,
     #[error("We have sent a link to this address within the last 24 hours.")]
     SentAlready,
+    #[error("Too many confirmation links were requested from your network. Please try again in an hour.")]
+    TooManyOfSite,
     #[error("This store has sent too many confirmation links today. Please try again tomorrow.")]
     TooMany,
     /// It was used or replaced, has expired, or was never sent.
@@ -45,9 +52,14 @@ pub trait ConfirmationMailer: Send + Sync {
     async fn send_link(&self, email: &ConfirmationEmail) -> Result<(), MailingError>;
 }
 
-/// Requests the email with a link.
+/// Requests the email with a link. `site`: the pseudonym of the network that requests it, for [`LINKS_OF_SITE`]; empty: not known.
 #[tracing::instrument(skip_all)]
-pub async fn request_confirmation(ctx: &Context, address: &str, language: Language) -> Result<(), ConfirmationError> {
+pub async fn request_confirmation(
+    ctx: &Context,
+    address: &str,
+    language: Language,
+    site: &VisitorNetwork,
+) -> Result<(), ConfirmationError> {
     let address = MailAddress::of(address).ok_or(ConfirmationError::NoAddress)?;
     let now = ctx.now();
     let mut bytes = [0; 16];
@@ -62,6 +74,9 @@ pub async fn request_confirmation(ctx: &Context, address: &str, language: Langua
         let known = unit.mail_addresses().find(&address).await?;
         let is_confirmed = known.is_some_and(|known| known.confirmed_at.is_some());
         return Err(if is_confirmed { ConfirmationError::Confirmed } else { ConfirmationError::SentAlready });
+    }
+    if !site.0.is_empty() && !unit.hourly_counts().count(&format!("confirm:{}", site.0), hour_of(now), LINKS_OF_SITE).await? {
+        return Err(ConfirmationError::TooManyOfSite);
     }
     let message = Message::new(Topic::ConfirmationMail, now).with("request", &request).with("language", language.tag());
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;

@@ -66,6 +66,8 @@ findings! {
     MethodFails = "method_fails", Error;
     /// `count` of subscriptions whose billing is on hold.
     Holds = "holds", Error;
+    /// `count` of payments on hold, whose network moved another amount than requested.
+    HeldPayments = "held_payments", Error;
     /// `method`, `network`: the network does not answer.
     Breaker = "breaker", Warning;
     /// `method`, `name`: the store has not staked for gas.
@@ -82,8 +84,8 @@ findings! {
     NoOwnerEmail = "no_owner_email", Warning;
     /// PostgreSQL without Redis: only one process may run.
     NoRedis = "no_redis", Notice;
-    /// `symbol` of a currency of live mode whose refunds have no daily cap.
-    NoDailyCap = "no_daily_cap", Notice;
+    /// `symbol` of a currency of live mode whose refunds have the default cap, which follows the receipts.
+    DefaultDailyCap = "default_daily_cap", Notice;
     /// `path`: the key is in the data folder only, and a copy elsewhere is needed to restore a backup.
     KeyInFolder = "key_in_folder", Notice;
 }

@@ -9,6 +9,7 @@ mod finding;
 mod found_payment;
 mod hourly_counts;
 mod installation;
+mod process_report;
 mod restore;
 mod visitor_limits;
 
@@ -22,6 +23,7 @@ pub use finding::{Finding, FindingCode, OwnerNotices, Severity};
 pub use found_payment::{FOUND_PAYMENTS_MAX, FoundPayment, FoundPayments};
 pub use hourly_counts::{HOUR, HourlyCounts, hour_of};
 pub use installation::{Installation, InstallationProbe, KeyPlace, KnownInstallation, SeenProxy};
+pub use process_report::{ProcessReport, ProcessReports, REPORT_LIFETIME, ReportKind};
 pub use restore::{
     ConfirmStoppedError, ImportFailure, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores, check_restore_hold, confirm_stopped,
     find_restore, skip_import,

@@ -28,6 +28,9 @@ pub enum CreateCurrencyError {
 pub enum ChangeCurrencyError {
     #[error(transparent)]
     Find(#[from] FindError),
+    /// Daily caps and amounts that customers have seen name it.
+    #[error("The symbol is fixed, because something was ordered in this currency")]
+    SymbolFixed,
     #[error(transparent)]
     Input(#[from] InputError),
     #[error(transparent)]
@@ -108,12 +111,20 @@ pub async fn create_currency(
     Ok(currency.id)
 }
 
+/// Changes a currency.
+///
+/// # Errors
+/// [`ChangeCurrencyError::SymbolFixed`] for another symbol, once a price in the currency is locked: something refers to it. The daily caps
+/// of refunds are configured by symbol, so that a new one would lift them.
 #[tracing::instrument(skip_all, fields(currency = %id))]
 pub async fn change_currency(ctx: &Context, mode: Mode, id: &CurrencyId, fields: CurrencyFields) -> Result<(), ChangeCurrencyError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
-    let currency = find_currency(unit.as_mut(), mode, id).await?;
-    let currency = with_currency_fields(Currency { updated_at: ctx.now(), ..currency }, fields)?;
+    let before = find_currency(unit.as_mut(), mode, id).await?;
+    let currency = with_currency_fields(Currency { updated_at: ctx.now(), ..before.clone() }, fields)?;
+    if currency.symbol != before.symbol && unit.prices().has_locked_in(id).await? {
+        return Err(ChangeCurrencyError::SymbolFixed);
+    }
     unset_base(unit.as_mut(), &currency).await?;
     unit.methods().update_currency(&currency).await?;
     unit.commit().await?;

@@ -311,6 +311,14 @@ pub trait Intents: Send {
     /// As [`Intents::put`], for several distinct intents.
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
+    /// The received amounts in a currency among the newest `limit` paid intents with this id or a later one.
+    async fn received_since(
+        &mut self,
+        mode: Mode,
+        currency: &CurrencyId,
+        first: &PaymentIntentId,
+        limit: u32,
+    ) -> Result<Vec<Amount>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// The current intent of a checkout session.
     async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError>;
@@ -397,6 +405,8 @@ pub struct TransactionKey {
 
 #[async_trait]
 pub trait Attempts: Send {
+    /// The number of payments on hold, at most `limit`.
+    async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError>;
     /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
     /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
     /// before; the caller must then drop the unit of work.

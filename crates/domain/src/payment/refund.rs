@@ -92,6 +92,8 @@ pub struct Refund {
     pub failure: Option<Decline>,
     /// The number of failures.
     pub failure_count: u32,
+    /// When the store last ordered it, by the wall clock. `None`: it was made in the provider's dashboard.
+    pub ordered_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -124,7 +126,7 @@ pub trait Refunds: Send {
     }
     /// Locks and returns a refund until this unit of work ends.
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// Writes status, reference, failure and failure count of a refund that still has the status and failure count of `before`. Returns
+    /// Writes status, reference, failure, failure count and time of the order of a refund that still has the status and failure count of `before`. Returns
     /// true to exactly one caller.
     async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
@@ -135,9 +137,9 @@ pub trait Refunds: Send {
     /// The refunds of these invoices whose money is not back, in the order of the refunds' ids: pending ones, and failed ones whose amount
     /// stays reserved. A failed dashboard refund is not reserved any more.
     async fn unsettled_of(&mut self, invoices: &[InvoiceId]) -> Result<Vec<UnsettledRefund>, StorageError>;
-    /// The amounts of refunds and payouts in a currency with this id or a later one, without what was made in a provider's dashboard or
-    /// has returned to the customer's balance.
-    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, first: &RefundId) -> Result<Vec<Amount>, StorageError>;
+    /// The amounts of refunds and payouts in a currency that were last ordered at this time or later, without what has returned to the
+    /// customer's balance.
+    async fn amounts_since(&mut self, mode: Mode, currency: &CurrencyId, since: Timestamp) -> Result<Vec<Amount>, StorageError>;
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

@@ -255,6 +255,8 @@ pub trait Prices: Send {
     /// Sets `locked`, for ever, on these prices and on the prices that they upsell to, by conditional updates under the rows' locks.
     /// Called in the unit of work that refers to the prices: an edit of amounts that has not committed before it finds a locked row.
     async fn lock(&mut self, ids: &[PriceId]) -> Result<(), StorageError>;
+    /// Whether a locked price has an amount in this currency.
+    async fn has_locked_in(&mut self, currency: &CurrencyId) -> Result<bool, StorageError>;
     /// Deletes a price. False: a reservation, a session, a link or a product refers to it.
     async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;

@@ -12,7 +12,7 @@ use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
 use souk_domain::mail::MailAddresses;
-use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, Restores, StoredByVisitors};
+use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, ProcessReports, Restores, StoredByVisitors};
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
@@ -142,6 +142,7 @@ impl UnitOfWork for CrashingUnit {
         restores: Restores;
         found_payments: FoundPayments;
         owner_notices: OwnerNotices;
+        process_reports: ProcessReports;
         personal_data: PersonalData;
         outbox: Outbox;
     }

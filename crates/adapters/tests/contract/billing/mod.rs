@@ -9,6 +9,7 @@ mod clocks;
 mod concurrency;
 mod crashing_store;
 mod credit_notes;
+mod daily_caps;
 mod dashboard_refunds;
 mod decisions;
 mod declined_refunds;

@@ -180,6 +180,7 @@ fn refund(payment: &InvoicePayment, units: u128) -> Refund {
         reference: String::new(),
         failure: None,
         failure_count: 0,
+        ordered_at: None,
         created_at: at(1),
         updated_at: at(1),
     }

@@ -45,7 +45,7 @@ impl EmailConfirmationsApi {
         state(&app, email_of(&app, &caller.0, context.mode).await?).await
     }
 
-    /// Send a link that confirms the signed-in customer's address. One per address and day.
+    /// Send a link that confirms the signed-in customer's address. One per address and day, and few per network and hour.
     #[oai(path = "/customers/me/email-confirmation", method = "post")]
     async fn request(
         &self,
@@ -55,8 +55,8 @@ impl EmailConfirmationsApi {
         context: RequestContext,
     ) -> Result<Json<EmailConfirmationModel>, Problem> {
         let email = email_of(&app, &caller.0, context.mode).await?;
-        app.limits.admit_confirmation(request)?;
-        mail::request_confirmation(&app.ctx, &email, context.language).await?;
+        let site = app.limits.visitor_site(request, &app.tokens);
+        mail::request_confirmation(&app.ctx, &email, context.language, &site).await?;
         state(&app, email).await
     }
 

@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use crate::routes::customers::named_customer;
 use crate::routes::payments::CustomerModel;
 use crate::state::App;
+use poem::Request;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
@@ -50,6 +51,7 @@ impl OverdueApi {
     async fn pay_stripe(
         &self,
         app: Data<&Arc<App>>,
+        request: &Request,
         visitor: LinkHolder<resources::Invoices>,
         payment: Json<OverdueCardPaymentModel>,
     ) -> Result<Json<OverdueCardFormModel>, Problem> {
@@ -57,7 +59,8 @@ impl OverdueApi {
             return Err(Problem::forbidden());
         }
         let invoices = authorize_overdue(&app, &visitor, &payment).await?;
-        let card = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&payment.currency_id)?).await?;
+        let network = app.limits.visitor_network(request, &app.tokens);
+        let card = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&payment.currency_id)?, &network).await?;
         let (publishable_key, api_host) = match &card.method.settings {
             MethodSettings::Stripe { publishable_key, api_host, .. } => (publishable_key.clone(), app.site.host(api_host)),
             _ => Default::default(),

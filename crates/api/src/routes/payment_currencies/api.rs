@@ -46,7 +46,7 @@ impl PaymentCurrenciesApi {
         show(&app, reads.mode, &CurrencyId::parse(&id)?).await
     }
 
-    /// Change a currency.
+    /// Change a currency. Its symbol is fixed once something was ordered at a price in it.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,

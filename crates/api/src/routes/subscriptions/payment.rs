@@ -2,6 +2,7 @@ use super::api::authorize_action;
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
 use crate::state::App;
+use poem::Request;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
@@ -69,6 +70,7 @@ impl PaymentChangesApi {
     async fn change(
         &self,
         app: Data<&Arc<App>>,
+        request: &Request,
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
         change: Json<PaymentChangeModel>,
@@ -81,7 +83,8 @@ impl PaymentChangesApi {
             let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
             return Ok(Json(PaymentChangeStepModel { stripe_context: None, connect: Some(connect) }));
         }
-        let secret = billing::change_to_card(&app.ctx, &subscription.id, &method, &currency).await?;
+        let network = app.limits.visitor_network(request, &app.tokens);
+        let secret = billing::change_to_card(&app.ctx, &subscription.id, &method, &currency, &network).await?;
         let context = SetupContextModel {
             client_secret: secret,
             intent_type: "setup_intent".to_owned(),

@@ -15,10 +15,15 @@ async fn currencies_are_verified_created_changed_and_listed_as_a_bare_array() {
     let read = app.get(&owner, &format!("/api/payment-currencies/{token}")).await;
     assert_eq!((&read["decimal"], &read["maximum_precision"], &read["is_base_currency"]), (&json!(18), &json!(6), &json!(true)));
     let changed = app
-        .put(&owner, &format!("/api/payment-currencies/{dollar}"), json!({"is_base_currency": true, "decimal": 9, "name": "Dollar"}))
+        .put(
+            &owner,
+            &format!("/api/payment-currencies/{dollar}"),
+            json!({"is_base_currency": true, "decimal": 9, "name": "Dollar", "symbol": "USDT"}),
+        )
         .await;
     assert_eq!((&changed["decimal"], &changed["maximum_precision"], &changed["contract"]), (&json!(2), &json!(2), &json!("usd")));
     assert_eq!((&changed["name"], &changed["is_base_currency"]), (&json!("Dollar"), &json!(true)));
+    assert_eq!(changed["symbol"], "USDT", "nothing was ordered in it");
     assert_eq!(app.get(&owner, &format!("/api/payment-currencies/{token}")).await["is_base_currency"], false, "one base currency per mode");
     let method = text(&read["payment_method_id"]);
     let bad = json!({"payment_method_id": method, "symbol": "BAD", "contract": "bad"});

@@ -1,12 +1,12 @@
 //! Credit notes that an owner orders, and their previews.
 
 use super::allocation::{Destination, spread};
-use super::daily_cap::{check_daily_cap, ordered};
+use super::daily_cap::{OrderedBy, publish_refunds};
 use super::issue::{IssuedNote, ItemOrder, NoteOrder, PlannedItem, issue_note, plan};
 use super::{CreditNoteReason, NoteError};
 use crate::billing::errors::convert_through;
 use crate::billing::recovery::recover_if_paid;
-use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, InvoiceStatus, PostingError, publish_charges, time_of};
+use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, InvoiceStatus, PostingError, time_of};
 use crate::context::Context;
 use crate::shared::{Amount, AmountError, InputError, InvoiceId, InvoiceItemId, Mode, StorageError, check_text};
 use crate::storage::UnitOfWork;
@@ -147,9 +147,7 @@ pub async fn create_credit_note(ctx: &Context, mode: Mode, order: &CreditNoteOrd
     {
         return Err(PostingError::Contended.into());
     }
-    publish_charges(ctx, unit.as_mut(), &issued.attempts).await?;
-    let ordered = ordered(&issued.refunds)?;
-    check_daily_cap(ctx, unit.as_mut(), mode, &invoice.currency_id, ordered).await.map_err(NoteError::from)?;
+    publish_refunds(ctx, unit.as_mut(), OrderedBy::Store, &issued.attempts).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(issued)
 }

@@ -1,40 +1,84 @@
 //! The daily caps on what owners, administrators and API keys refund and pay out: a stolen login or key, or a mistake, cannot empty the store.
 
 use super::SendRefundError;
-use crate::billing::{CapExceeded, PostingError};
+use super::refund::RefundAttempt;
+use crate::billing::{CapExceeded, PostingError, publish_charges};
 use crate::context::Context;
-use crate::payment::{Currency, Refund};
-use crate::shared::{Amount, CurrencyId, Mode, RefundId};
+use crate::payment::Currency;
+use crate::shared::{Amount, CurrencyId, Mode, PaymentIntentId};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+const HOUR: Duration = Duration::from_secs(3_600);
 /// The time over which refunds and payouts are added up.
-const DAY: Duration = Duration::from_secs(24 * 3_600);
+const DAY: Duration = HOUR.saturating_mul(24);
+/// Without a configured cap, no more leaves the store in a day than it received in this time.
+const RECEIPTS: Duration = DAY.saturating_mul(30);
+/// The most payments of that time that are added up, so that checking a refund takes bounded time.
+const MAX_RECEIPTS: u32 = 10_000;
 /// The subject of the lock that orders refunds under a cap.
 const CAP: &str = "refund-cap";
 
-/// Checks the cap of a currency, after refunds of `ordered` in sum were inserted in this unit of work. Call it last before the commit: it
-/// waits for other orders, so that two at once cannot exceed the cap together.
+/// Who ordered a refund.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OrderedBy {
+    /// An owner, an administrator or an API key: the daily cap applies.
+    Store,
+    /// The engine, or a customer whose own order returns a payment. It counts towards the cap and is never refused.
+    Engine,
+}
+
+/// Publishes the attempts that send refunds, after it has checked the cap of each of their currencies. Call it last before the commit: it
+/// waits for other orders, so that two at once cannot exceed a cap together.
 ///
 /// # Errors
-/// [`SendRefundError::CapExceeded`] if the refunds and payouts of the last 24 hours exceed the cap.
-pub(in crate::billing) async fn check_daily_cap(
+/// [`SendRefundError::CapExceeded`] if the refunds and payouts of the last 24 hours exceed a cap.
+pub(crate) async fn publish_refunds(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    by: OrderedBy,
+    refunds: &[RefundAttempt],
+) -> Result<(), SendRefundError> {
+    let ids: Vec<_> = refunds.iter().map(|refund| refund.id.clone()).collect();
+    publish_charges(ctx, unit, &ids).await?;
+    if by == OrderedBy::Engine {
+        return Ok(());
+    }
+    let mut ordered: BTreeMap<&CurrencyId, Vec<&RefundAttempt>> = BTreeMap::new();
+    for refund in refunds {
+        ordered.entry(&refund.currency_id).or_default().push(refund);
+    }
+    for (currency, refunds) in ordered {
+        let sum = Amount::sum(refunds.iter().map(|refund| refund.amount)).map_err(PostingError::from)?;
+        // A currency belongs to one mode.
+        if let Some(refund) = refunds.first().filter(|_| !sum.is_zero()) {
+            check_daily_cap(ctx, unit, refund.mode, currency, sum).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the cap of a currency, after refunds of `ordered` in sum were written in this unit of work.
+async fn check_daily_cap(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     mode: Mode,
     currency: &CurrencyId,
     ordered: Amount,
 ) -> Result<(), SendRefundError> {
-    if ctx.policy.daily_caps.is_empty() || ordered.is_zero() {
-        return Ok(());
-    }
     let currency = unit.methods().find_currency(currency).await?.ok_or(PostingError::Orphan)?;
-    let Some(cap) = cap_of(ctx, &currency) else { return Ok(()) };
     unit.lock(CAP).await?;
-    // Ids begin with the time of creation. `created_at` does not serve: it can be the time of a test clock.
-    let sent = unit.refunds().amounts_since(mode, &currency.id, &RefundId::first_at(ctx.now().minus(DAY))).await?;
-    let sent = sum_of(sent)?;
-    if sent <= cap {
+    let sent = unit.refunds().amounts_since(mode, &currency.id, ctx.now().minus(DAY)).await?;
+    let sent = Amount::sum(sent).map_err(PostingError::from)?;
+    let (cap, is_default) = match configured_cap(ctx, &currency) {
+        Some(DailyCap::Unlimited) => return Ok(()),
+        Some(DailyCap::Of(cap)) => (cap, false),
+        None => (received(ctx, unit, mode, &currency.id).await?, true),
+    };
+    // The first order of a day is never refused without a configured cap: a quiet store can return an old payment.
+    let is_first_of_day = sent == ordered;
+    if sent <= cap || is_default && is_first_of_day {
         return Ok(());
     }
     let left = cap.minus(sent.minus(ordered).unwrap_or_default()).unwrap_or_default();
@@ -42,17 +86,22 @@ pub(in crate::billing) async fn check_daily_cap(
     Err(SendRefundError::CapExceeded(Box::new(exceeded)))
 }
 
-fn sum_of(amounts: Vec<Amount>) -> Result<Amount, PostingError> {
-    Ok(Amount::sum(amounts)?)
+/// What the store received in a currency recently.
+async fn received(ctx: &Context, unit: &mut dyn UnitOfWork, mode: Mode, currency: &CurrencyId) -> Result<Amount, PostingError> {
+    // Ids begin with the time of creation. `created_at` does not serve: it can be the time of a test clock.
+    let first = PaymentIntentId::first_at(ctx.now().minus(RECEIPTS));
+    Ok(Amount::sum(unit.intents().received_since(mode, currency, &first, MAX_RECEIPTS).await?)?)
 }
 
-/// The sum of ordered refunds.
-pub(super) fn ordered(refunds: &[Refund]) -> Result<Amount, PostingError> {
-    sum_of(refunds.iter().map(|refund| refund.amount).collect())
+/// The cap of a currency, if the server's options name one.
+enum DailyCap {
+    Of(Amount),
+    /// The option is larger than any amount.
+    Unlimited,
 }
 
-/// The cap of a currency in base units; `None`: it has none. A cap too large for an amount is none.
-fn cap_of(ctx: &Context, currency: &Currency) -> Option<Amount> {
+fn configured_cap(ctx: &Context, currency: &Currency) -> Option<DailyCap> {
     let units = ctx.policy.daily_caps.get(&currency.symbol)?;
-    Amount::parse_decimal(&units.to_string(), currency.decimals, currency.decimals).ok()
+    let amount = Amount::parse_decimal(&units.to_string(), currency.decimals, currency.decimals);
+    Some(amount.map_or(DailyCap::Unlimited, DailyCap::Of))
 }

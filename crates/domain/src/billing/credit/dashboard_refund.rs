@@ -81,6 +81,7 @@ impl DashboardRefund<'_> {
             reference: self.provider.provider_id.clone(),
             failure: None,
             failure_count: 0,
+            ordered_at: None,
             created_at: self.at,
             updated_at: self.at,
         };

@@ -2,7 +2,7 @@
 
 use super::allocation::{Destination, NoteAllocation, Returnable, ReturnedPart, allocate};
 use super::refund::{NewRefund, WrittenRefund, write_refunds};
-use super::{CreditNote, CreditNoteItem, CreditNoteReason, NoteError};
+use super::{CreditNote, CreditNoteItem, CreditNoteReason, NoteError, RefundAttempt};
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balances};
 use crate::billing::notifications::notify_all;
 use crate::billing::{
@@ -14,7 +14,7 @@ use crate::events::{Message, NewMessage, Topic};
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Intent, IntentStatus, Refund};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CreditNoteId, EntryId, EventId, InvoicePaymentId, Mode, PaymentIntentId, StorageError, Timestamp,
+    Amount, AmountError, CreditNoteId, EntryId, EventId, InvoicePaymentId, Mode, PaymentIntentId, StorageError, Timestamp,
 };
 use crate::storage::UnitOfWork;
 use crate::store::RevokedPurchase;
@@ -77,7 +77,7 @@ pub struct IssuedNote {
     pub invoice: Invoice,
     pub refunds: Vec<Refund>,
     /// Attempts that send the refunds; the caller publishes them.
-    pub attempts: Vec<AttemptId>,
+    pub attempts: Vec<RefundAttempt>,
 }
 
 /// The effect of a credit note, computed alike for preview and issue.

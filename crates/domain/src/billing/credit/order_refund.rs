@@ -2,17 +2,15 @@
 
 use super::allocation::Destination;
 use super::create::{lock_invoice, spread_over};
-use super::daily_cap::{check_daily_cap, ordered};
+use super::daily_cap::{OrderedBy, publish_refunds};
 use super::issue::{NewNote, NoteOrder, issue_note, issue_notes, returnable};
-use super::{CreditNoteReason, NoteError};
+use super::{CreditNoteReason, NoteError, RefundAttempt};
 use crate::billing::errors::convert_through;
 use crate::billing::invoice::lines_by_invoice;
-use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, PostingError, publish_charges, time_of};
+use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, PostingError, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};
-use crate::shared::{
-    Amount, AmountError, AttemptId, CreditNoteId, InputError, InvoiceId, Mode, PaymentIntentId, StorageError, Timestamp, check_text,
-};
+use crate::shared::{Amount, AmountError, CreditNoteId, InputError, InvoiceId, Mode, PaymentIntentId, StorageError, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -97,10 +95,7 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let amount = checked_amount(order.amount, most)?;
     // A refund returns paid money only. A default credit note would reduce the unpaid part first.
     let lines = unit.invoices().items(&invoice.id).await?;
-    let currency = invoice.currency_id.clone();
     let refunded = refund_all(ctx, unit.as_mut(), vec![InvoiceRefund { invoice, lines, amount }], &Destination::PaidPart, order).await?;
-    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
-    check_daily_cap(ctx, unit.as_mut(), mode, &currency, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }
@@ -130,7 +125,7 @@ struct InvoiceRefund {
     amount: Amount,
 }
 
-/// Issues the credit notes of an order, all of one customer, and publishes the refunds.
+/// Issues the credit notes of an order, all of one customer, and publishes the refunds. Call it last before the commit.
 async fn refund_all(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -161,7 +156,7 @@ async fn refund_all(
         refunded.refunds.extend(issued.refunds);
         attempts.extend(issued.attempts);
     }
-    publish_charges(ctx, unit, &attempts).await?;
+    publish_refunds(ctx, unit, OrderedBy::Store, &attempts).await.map_err(NoteError::from)?;
     Ok(refunded)
 }
 
@@ -214,8 +209,6 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     }
     parts.retain(|part| !part.amount.is_zero());
     let refunded = refund_all(ctx, unit.as_mut(), parts, &Destination::Payment(id.clone()), order).await?;
-    let ordered = ordered(&refunded.refunds).map_err(NoteError::from)?;
-    check_daily_cap(ctx, unit.as_mut(), mode, &intent.currency_id, ordered).await.map_err(NoteError::from)?;
     unit.commit().await?;
     Ok(refunded)
 }
@@ -228,7 +221,7 @@ pub(crate) async fn refund_fully(
     invoice: &Invoice,
     reason: CreditNoteReason,
     now: Timestamp,
-) -> Result<Vec<AttemptId>, NoteError> {
+) -> Result<Vec<RefundAttempt>, NoteError> {
     let invoice = unit.invoices().lock(&invoice.id).await?.ok_or(PostingError::Orphan)?;
     let most = refundable_of(unit, &invoice).await?.most;
     if most.is_zero() {

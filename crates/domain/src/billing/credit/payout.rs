@@ -1,11 +1,11 @@
 //! Pays out a customer's balance: as refunds of card payments that have room, or to the wallet that paid last.
 
-use super::daily_cap::check_daily_cap;
+use super::daily_cap::{OrderedBy, publish_refunds};
 use super::refund::send_all;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balances};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::{convert_send_error, convert_through};
-use crate::billing::{COMMENT_MAX, InvoicePayment, PostingError, SendRefundError, publish_charges};
+use crate::billing::{COMMENT_MAX, InvoicePayment, PostingError, SendRefundError};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Intent, Method, Refund, RefundFilter, RefundPart, RefundStatus, RefundType};
@@ -114,6 +114,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
         reference: String::new(),
         failure: None,
         failure_count: 0,
+        ordered_at: Some(ctx.now()),
         created_at: now,
         updated_at: now,
     };
@@ -121,8 +122,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     debit(ctx, unit.as_mut(), &refunds, now).await?;
     unit.refunds().insert_all(&refunds).await?;
     let attempts = send_all(ctx, unit.as_mut(), &refunds.iter().collect::<Vec<_>>()).await?;
-    publish_charges(ctx, unit.as_mut(), &attempts).await?;
-    check_daily_cap(ctx, unit.as_mut(), mode, &currency.id, amount).await?;
+    publish_refunds(ctx, unit.as_mut(), OrderedBy::Store, &attempts).await?;
     unit.commit().await?;
     Ok(refunds)
 }

@@ -1,12 +1,13 @@
 //! Refunds of payments: sending, declines, retries, moves to the balance, and failures after success.
 
+use super::daily_cap::{OrderedBy, publish_refunds};
 use super::{CreditNote, NoteError, SendRefundError};
 use crate::access::Did;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::convert_through;
 use crate::billing::notifications::notify_all;
-use crate::billing::{InvoicePayment, Notification, PostingError, nonce, notify, publish_charges};
+use crate::billing::{InvoicePayment, Notification, PostingError, nonce, notify};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{
@@ -32,7 +33,16 @@ pub(super) struct NewRefund<'a> {
 pub(super) struct WrittenRefund {
     pub refund: Refund,
     /// The attempt that sends it; `None` if the provider has sent it already.
-    pub attempt: Option<AttemptId>,
+    pub attempt: Option<RefundAttempt>,
+}
+
+/// An attempt that sends a refund. Only [`publish_refunds`] can publish it, so that no order of refunds forgets the daily cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundAttempt {
+    pub(super) id: AttemptId,
+    pub(super) mode: Mode,
+    pub(super) currency_id: CurrencyId,
+    pub(super) amount: Amount,
 }
 
 /// Writes refunds and the attempts that send them. Reserves their amounts on the payment intents; the caller reserves them on the invoice
@@ -87,6 +97,7 @@ fn refund_of(ctx: &Context, new: &NewRefund<'_>, stakes: &HashMap<AttemptId, Att
         reference: reference.unwrap_or_default().to_owned(),
         failure: None,
         failure_count: 0,
+        ordered_at: reference.is_none().then(|| ctx.now()),
         created_at: note.created_at,
         updated_at: note.created_at,
     })
@@ -114,20 +125,20 @@ async fn stake_attempts<'a>(
 }
 
 /// As [`send_all`], for one refund.
-pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, SendRefundError> {
+pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<RefundAttempt, SendRefundError> {
     let sent = send_all(ctx, unit, &[refund]).await?.pop();
     sent.ok_or(SendRefundError::Posting(PostingError::Orphan))
 }
 
 /// Inserts the attempts that send pending refunds, in their order; the caller publishes them. The money goes to the card or account that
 /// paid; for a stake, to the account that staked.
-pub(super) async fn send_all(ctx: &Context, unit: &mut dyn UnitOfWork, refunds: &[&Refund]) -> Result<Vec<AttemptId>, SendRefundError> {
+pub(super) async fn send_all(ctx: &Context, unit: &mut dyn UnitOfWork, refunds: &[&Refund]) -> Result<Vec<RefundAttempt>, SendRefundError> {
     if refunds.is_empty() {
         return Ok(Vec::new());
     }
     let routes = Routes::read(unit, refunds).await?;
     let wall = ctx.now();
-    let mut attempts = Vec::with_capacity(refunds.len());
+    let (mut attempts, mut sent) = (Vec::with_capacity(refunds.len()), Vec::with_capacity(refunds.len()));
     for refund in refunds {
         let (method, currency) = routes.method_of(refund)?;
         let intent = refund.intent_id.as_ref().map(|intent| routes.intents.get(intent).ok_or(PostingError::Orphan)).transpose()?;
@@ -142,10 +153,12 @@ pub(super) async fn send_all(ctx: &Context, unit: &mut dyn UnitOfWork, refunds: 
         let id = AttemptId::new(wall, ctx.random.as_ref());
         let of = MethodAmount { method_id: method.id.clone(), currency_id: currency.id.clone(), amount: refund.amount };
         let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, of, wall);
+        let (mode, currency_id, amount) = (refund.mode, currency.id.clone(), refund.amount);
+        sent.push(RefundAttempt { id: attempt.id.clone(), mode, currency_id, amount });
         attempts.push(NewAttempt { attempt, planned: Vec::new() });
     }
     unit.attempts().insert_all(&attempts).await?;
-    Ok(attempts.into_iter().map(|new| new.attempt.id).collect())
+    Ok(sent)
 }
 
 /// What determines where refunds go. Read for all of them at once.
@@ -416,18 +429,26 @@ impl From<SendRefundError> for RetryRefundError {
     }
 }
 
-/// Sends a failed refund again over its network.
-#[tracing::instrument(skip_all, fields(refund = %id))]
+/// Sends a failed refund again over its network. It counts towards the daily cap from now on.
+///
+/// # Errors
+/// [`SendRefundError::CapExceeded`] if the refunds and payouts of the last 24 hours would exceed the cap of its currency.
 pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, RetryRefundError> {
+    retry_refund_as(ctx, OrderedBy::Store, mode, id).await
+}
+
+/// As [`retry_refund`], by whoever orders it.
+#[tracing::instrument(skip_all, fields(refund = %id))]
+pub(crate) async fn retry_refund_as(ctx: &Context, by: OrderedBy, mode: Mode, id: &RefundId) -> Result<Refund, RetryRefundError> {
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;
     let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
-    let pending = Refund { status: RefundStatus::Pending, updated_at: now, ..refund.clone() };
+    let pending = Refund { status: RefundStatus::Pending, ordered_at: Some(ctx.now()), updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &pending).await? {
         return Err(PostingError::Contended.into());
     }
     let attempt = send(ctx, unit.as_mut(), &pending).await?;
-    publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
+    publish_refunds(ctx, unit.as_mut(), by, std::slice::from_ref(&attempt)).await?;
     unit.commit().await?;
     Ok(pending)
 }

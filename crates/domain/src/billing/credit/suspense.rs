@@ -2,14 +2,14 @@
 //! invoices of the payment with it, or refunds it.
 
 use super::CreditNoteReason;
-use super::daily_cap::check_daily_cap;
-use super::refund::send;
+use super::daily_cap::{OrderedBy, publish_refunds};
+use super::refund::{WrittenRefund, send};
 use super::undo::subscriptions_of;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::{convert_send_error, convert_through};
 use crate::billing::recovery::recovered;
-use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError, publish_charges};
+use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting};
 use crate::payment::{Attempt, DisputeFilter, Intent, Purpose, Refund, RefundStatus, RefundType, SettlementError, end_hold, release_held};
@@ -108,16 +108,20 @@ pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId, to: Sus
     let at = time_of_customer(ctx, unit.as_mut(), &held.customer_id).await?;
     let amount = available(unit.as_mut(), &held).await?;
     let resolution = Resolution { attempt: &attempt, held: &held, amount, at };
+    let mut sent = Vec::new();
     let resolved = match to {
         // Everything was refunded in the provider's dashboard, or disputed.
         _ if amount.is_zero() => ResolvedSuspense { amount, transaction: None, refund: None, invoices: Vec::new() },
         SuspenseTo::Balance => resolution.to_balance(ctx, unit.as_mut()).await?,
         SuspenseTo::Invoices => resolution.to_invoices(ctx, unit.as_mut()).await?,
-        SuspenseTo::Refund => resolution.refund(ctx, unit.as_mut()).await?,
+        SuspenseTo::Refund => {
+            let WrittenRefund { refund, attempt } = resolution.refund(ctx, unit.as_mut()).await?;
+            sent.extend(attempt);
+            ResolvedSuspense { amount, transaction: None, refund: Some(refund), invoices: Vec::new() }
+        }
     };
     release_held(ctx, unit.as_mut(), &attempt).await?;
-    let ordered = resolved.refund.as_ref().map_or(Amount::ZERO, |refund| refund.amount);
-    check_daily_cap(ctx, unit.as_mut(), held.mode, &held.currency_id, ordered).await?;
+    publish_refunds(ctx, unit.as_mut(), OrderedBy::Store, &sent).await?;
     unit.commit().await?;
     Ok(resolved)
 }
@@ -185,7 +189,7 @@ impl Resolution<'_> {
         Ok(ResolvedSuspense { amount: self.amount, transaction, refund: None, invoices })
     }
 
-    async fn refund(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<ResolvedSuspense, SuspenseError> {
+    async fn refund(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<WrittenRefund, SuspenseError> {
         if !unit.intents().reserve_refund(&self.held.id, self.amount, ctx.now()).await? {
             return Err(PostingError::Contended.into());
         }
@@ -208,14 +212,14 @@ impl Resolution<'_> {
             reference: String::new(),
             failure: None,
             failure_count: 0,
+            ordered_at: Some(ctx.now()),
             created_at: self.at,
             updated_at: self.at,
         };
         unit.refunds().insert(&refund).await?;
         let attempt = send(ctx, unit, &refund).await?;
-        publish_charges(ctx, unit, std::slice::from_ref(&attempt)).await?;
         self.post(ctx, unit, vec![self.credit(Account::RefundsPayable, self.amount)]).await?;
-        Ok(ResolvedSuspense { amount: self.amount, transaction: None, refund: Some(refund), invoices: Vec::new() })
+        Ok(WrittenRefund { refund, attempt: Some(attempt) })
     }
 
     /// Checks that no dashboard refund has taken the money meanwhile, and locks the intent until the unit of work ends: a dashboard refund

@@ -1,0 +1,86 @@
+//! What only the running processes see reaches `souk doctor`, which is a process of its own.
+
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, card_method, context, id, insert_checkout, read};
+use souk_adapters::on_both;
+use souk_adapters::persistence::Database;
+use souk_domain::context::{Context, Networks};
+use souk_domain::doctor::{examine, report_process};
+use souk_domain::operation::{Finding, FindingCode, Installation, KnownInstallation, ProcessReport, REPORT_LIFETIME, ReportKind};
+use souk_domain::payment::{AMOUNT_DIFFERS, Attempt, AttemptStatus, Breakers, Decline, FAILURES_MAX};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn report(kind: ReportKind, subject: &str, detail: &str) -> ProcessReport {
+    ProcessReport { kind, subject: subject.to_owned(), detail: detail.to_owned() }
+}
+
+/// A process that serves requests: the network of its cards does not answer, and an unknown proxy is in front of it.
+fn serving(db: &Database) -> Context {
+    let breakers = Breakers::default();
+    for _ in 0..FAILURES_MAX {
+        breakers.record(&card_method(), false, at(0));
+    }
+    let proxy = Installation { untrusted_proxy: Some("10.0.0.9".to_owned()), ..Installation::default() };
+    let networks = Networks::default().with_breakers(Arc::new(breakers));
+    Context { networks, installation: Arc::new(KnownInstallation(proxy)), ..context(db, at(0)) }
+}
+
+fn named(findings: &[Finding], code: FindingCode) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.code == code)
+}
+
+on_both! {
+    async fn a_report_is_true_for_a_while_and_one_row_however_many_processes_make_it(db: &TestDatabase) {
+        let reports = [report(ReportKind::Breaker, "pm_1", "stripe"), report(ReportKind::UntrustedProxy, "10.0.0.9", "")];
+        all_at_once(db, 4, |db, number| {
+            let reports = reports.clone();
+            async move {
+                let mut unit = begin(&db).await;
+                unit.process_reports().put(&reports, at(100 + i64::from(number)), at(0)).await.expect("writes");
+                unit.commit().await.expect("commits");
+            }
+        })
+        .await;
+        assert_eq!(read(db).await.process_reports().since(at(90)).await.expect("reads"), reports);
+        assert_eq!(read(db).await.process_reports().since(at(104)).await.expect("reads"), []);
+        let mut unit = begin(db).await;
+        unit.process_reports().put(&reports[1..], at(200), at(150)).await.expect("writes");
+        assert_eq!(unit.process_reports().since(at(0)).await.expect("reads"), reports[1..], "an old report is deleted");
+    }
+
+    async fn another_process_examines_what_the_running_one_has_seen(db: &TestDatabase) {
+        let command = |seconds| context(db, at(0).plus(Duration::from_secs(seconds)));
+        report_process(&command(0)).await.expect("has nothing to report");
+        assert_eq!(named(&examine(&command(1)).await.expect("examines"), FindingCode::Breaker), None);
+        report_process(&serving(db)).await.expect("reports");
+        let found = examine(&command(1)).await.expect("examines");
+        let breaker = named(&found, FindingCode::Breaker).expect("a network does not answer");
+        assert_eq!((breaker.value("method"), breaker.value("network")), (card_method().id.as_str(), "stripe"));
+        assert_eq!(named(&found, FindingCode::UntrustedProxy).expect("an unknown proxy").value("address"), "10.0.0.9");
+        let later = examine(&command(REPORT_LIFETIME.as_secs() + 1)).await.expect("examines");
+        assert_eq!((named(&later, FindingCode::Breaker), named(&later, FindingCode::UntrustedProxy)), (None, None), "nobody reports it any more");
+    }
+
+    async fn payments_on_hold_are_found(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        let with = |name: &str, intent: &str, status, code: &str| {
+            let last_error = Some(Decline { code: code.to_owned(), message: String::new() });
+            Attempt { status, last_error, ..card_attempt(name, intent) }
+        };
+        let mut unit = begin(db).await;
+        for attempt in [
+            with("att_1", "pi_1", AttemptStatus::Unknown, AMOUNT_DIFFERS),
+            with("att_2", "pi_2", AttemptStatus::Unknown, "no_answer"),
+            with("att_3", "pi_3", AttemptStatus::Declined, AMOUNT_DIFFERS),
+        ] {
+            unit.attempts().insert(&attempt, &[]).await.expect("inserts");
+        }
+        assert_eq!(unit.attempts().count_on_hold(9).await.expect("counts"), 1);
+        assert_eq!(unit.attempts().count_on_hold(0).await.expect("counts"), 0);
+        unit.methods().update(&souk_domain::payment::Method { active: false, ..card_method() }).await.expect("updates");
+        unit.commit().await.expect("commits");
+        let found = examine(&context(db, at(1))).await.expect("examines");
+        assert_eq!(named(&found, FindingCode::HeldPayments).expect("a payment on hold").value("count"), "1");
+        assert_eq!(card_attempt("att_1", "pi_1").id, id("att_1"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Shares what one process sees with those that examine the installation.
+
+use crate::context::Context;
+use crate::operation::{ProcessReport, REPORT_LIFETIME, ReportKind};
+use crate::payment::BreakerStatus;
+use crate::shared::StorageError;
+
+/// Writes down what this process sees now. Writes nothing if all is well.
+#[tracing::instrument(skip_all)]
+pub async fn report_process(ctx: &Context) -> Result<(), StorageError> {
+    let reports = seen_by_process(ctx);
+    if reports.is_empty() {
+        return Ok(());
+    }
+    let mut unit = ctx.store.begin().await?;
+    unit.process_reports().put(&reports, ctx.now(), ctx.now().minus(REPORT_LIFETIME)).await?;
+    unit.commit().await
+}
+
+/// What this process sees, and what the others have reported.
+pub(super) async fn seen_by_all(ctx: &Context) -> Result<Vec<ProcessReport>, StorageError> {
+    let mut seen = seen_by_process(ctx);
+    let stored = ctx.store.read().await?.process_reports().since(ctx.now().minus(REPORT_LIFETIME)).await?;
+    for report in stored {
+        if !seen.iter().any(|own| own.kind == report.kind && own.subject == report.subject) {
+            seen.push(report);
+        }
+    }
+    Ok(seen)
+}
+
+fn seen_by_process(ctx: &Context) -> Vec<ProcessReport> {
+    let open = ctx.networks.breaker_statuses().into_iter().filter(|network| network.breaker != BreakerStatus::Closed);
+    let breaker = |subject: String, detail: &str| ProcessReport { kind: ReportKind::Breaker, subject, detail: detail.to_owned() };
+    let mut seen: Vec<_> = open.map(|network| breaker(network.method.to_string(), network.kind.name())).collect();
+    let proxy = |subject| ProcessReport { kind: ReportKind::UntrustedProxy, subject, detail: String::new() };
+    seen.extend(ctx.installation.inspect().untrusted_proxy.map(proxy));
+    seen
+}

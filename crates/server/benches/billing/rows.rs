@@ -131,7 +131,7 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
                 ("invoice_id", Texts(invoices.clone())),
                 ("position", Shared(Integer(0))),
                 ("subscription_item_id", Texts(due.iter().map(|due| format!("si_{}", due.id)).collect())),
-                ("price_id", Texts(vec!["price_storm".to_owned(); rows])),
+                ("price_id", Texts(due.iter().map(|due| due.customer.replacen("cus_", "price_", 1)).collect())),
                 ("description", Texts(vec!["product".to_owned(); rows])),
                 ("name", Texts(vec!["Storm".to_owned(); rows])),
                 ("name_zh", Texts(vec!["Storm".to_owned(); rows])),

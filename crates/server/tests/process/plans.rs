@@ -11,7 +11,7 @@ use souk_domain::billing::{Period, Subscription, SubscriptionItem, SubscriptionS
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Currency, Mandate, MandateDetails, MandateStatus, Method, MethodKind, Outcome, SignedTransaction, WalletRail};
 use souk_domain::pricing::{Anchoring, Interval, Metadata, Price, Product, ProductNames, Recurring, RecurringInterval, Usage};
-use souk_domain::shared::{Amount, Id, Language, Mode, Timestamp};
+use souk_domain::shared::{Amount, Id, Language, Mode, PriceId, Timestamp};
 use souk_domain::storage::{Store, UnitOfWork};
 use souk_sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
 use std::sync::Arc;
@@ -129,8 +129,8 @@ pub fn currency() -> Currency {
 pub async fn insert_subscriptions(database: &Database, payers: &[Payer], count: u64, now: Timestamp) {
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&derived("methods"))));
     let mut unit = store.begin().await.expect("begins");
-    plan(unit.as_mut(), now).await;
     for payer in payers {
+        plan(unit.as_mut(), payer, now).await;
         let (customer, mandate) = (customer(payer, now), mandate(payer, now));
         unit.customers().upsert(&customer).await.expect("writes");
         unit.mandates().upsert(&mandate).await.expect("writes");
@@ -149,17 +149,18 @@ pub async fn insert_subscriptions(database: &Database, payers: &[Payer], count: 
         FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
     connection.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
     let items = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity)
-        SELECT 'si_' || s.id, s.id, 0, 'price_storm', 1 FROM subscriptions s WHERE s.id LIKE 'sub!_storm!_%' ESCAPE '!'";
+        SELECT 'si_' || s.id, s.id, 0, 'price_' || substr(s.customer_id, 5), 1 FROM subscriptions s WHERE s.id LIKE 'sub!_storm!_%' ESCAPE '!'";
     connection.query(items).execute().await.expect("writes");
     connection.commit().await.expect("commits");
 }
 
-async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
+/// Each customer subscribes to another plan, because a store has many.
+async fn plan(unit: &mut dyn UnitOfWork, payer: &Payer, now: Timestamp) {
     let product = Product {
-        id: id("prod_storm"),
+        id: id(&format!("prod_storm_{}", payer.number)),
         mode: Mode::Test,
         active: true,
-        name: "Storm".to_owned(),
+        name: title(payer),
         name_zh: None,
         description: String::new(),
         description_zh: None,
@@ -177,7 +178,7 @@ async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
     };
     unit.products().insert(&product).await.expect("writes");
     let price = Price {
-        id: id("price_storm"),
+        id: price(payer),
         mode: Mode::Test,
         product_id: product.id,
         active: true,
@@ -202,6 +203,14 @@ async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {
         updated_at: now,
     };
     unit.prices().insert(&price).await.expect("writes");
+}
+
+fn title(payer: &Payer) -> String {
+    format!("Storm {}", payer.number)
+}
+
+fn price(payer: &Payer) -> PriceId {
+    id(&format!("price_storm_{}", payer.number))
 }
 
 fn cycle() -> RecurringInterval {
@@ -241,12 +250,12 @@ fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
 fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
     let end = now.minus(Duration::from_secs(1));
     let period = Period { start: end.minus(Duration::from_secs(86_400)), end };
-    let item = SubscriptionItem { id: id(&format!("si_first_{}", payer.number)), price_id: id("price_storm"), quantity: 1, billed: None };
+    let item = SubscriptionItem { id: id(&format!("si_first_{}", payer.number)), price_id: price(payer), quantity: 1, billed: None };
     Subscription {
         id: id(&format!("sub_first_{}", payer.number)),
         mode: Mode::Test,
         status: SubscriptionStatus::Trialing,
-        description: "Storm".to_owned(),
+        description: title(payer),
         name: ProductNames::default(),
         customer_id: id(&format!("cus_storm_{}", payer.number)),
         method_id: id("pm_sandbox_1_wallet"),

@@ -10,10 +10,8 @@ CREATE TABLE users (
     address    JSONB,
     language   TEXT        NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
-    updated_at TIMESTAMPTZ NOT NULL,
-    examined_at TIMESTAMPTZ NOT NULL -- when it was last examined whether anything belongs to the user
+    updated_at TIMESTAMPTZ NOT NULL
 );
-CREATE INDEX users_examined ON users (examined_at, did);
 
 CREATE TABLE passports (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -228,10 +226,6 @@ CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE s
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
     WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
 
--- Orders that were submitted and have expired unpaid; they are deleted.
-CREATE INDEX checkout_sessions_unpaid ON checkout_sessions (created_at, id)
-    WHERE status = 'expired' AND link_id IS NOT NULL AND intent_id IS NOT NULL;
-CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX checkout_sessions_of_visitor ON checkout_sessions (visitor, created_at, id)
     WHERE link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
 -- Submitted orders that wait for their payment, and reserve stock.
@@ -274,7 +268,6 @@ CREATE TABLE payment_intents (
 );
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
-CREATE INDEX payment_intents_of_session ON payment_intents (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
 
@@ -320,7 +313,6 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
-CREATE INDEX attempts_of_session ON attempts (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 

@@ -10,7 +10,6 @@ CREATE TABLE mandates (
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX mandates_of_customer ON mandates (customer_id);
 CREATE INDEX mandates_active ON mandates (customer_id, method_id) WHERE status = 'active';
 
 -- Test clocks: the time of test-mode customers.
@@ -292,7 +291,6 @@ CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_in_currency ON refunds (livemode, currency_id, ordered_at) WHERE ordered_at IS NOT NULL;
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
-CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
 CREATE INDEX refunds_failed ON refunds (id) WHERE status = 'failed';
 CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';

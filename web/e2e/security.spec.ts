@@ -132,11 +132,6 @@ for (const display of displaySettings) {
     await expect(page.getByText(/--trusted-proxy 10\.0\.0\.9/)).toBeVisible();
     await expect(page.getByRole('link', { name: /^Show what is on hold$|^查看暂停计费的订阅$/ })).toHaveCount(1);
     await expect(page.getByRole('link', { name: /^Show payments on hold$|^查看待处理的付款$/ })).toHaveCount(1);
-    if (process.env.SHOTS)
-      await page.screenshot({
-        path: `${process.env.SHOTS}/doctor-${display.locale}-${test.info().project.name}.png`,
-        fullPage: true,
-      });
     await expectAccessible(page);
   });
 }

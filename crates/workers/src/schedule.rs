@@ -321,8 +321,6 @@ enum Expired {
     ConnectSessions,
     IdempotencyKeys,
     UnsubmittedSessions,
-    UnpaidOrders,
-    UnusedUsers,
     UnconfirmedAddresses,
     HourlyCounts,
 }
@@ -334,8 +332,6 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::ConnectSessions,
         Expired::IdempotencyKeys,
         Expired::UnsubmittedSessions,
-        Expired::UnpaidOrders,
-        Expired::UnusedUsers,
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
     ] {
@@ -350,18 +346,18 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
 
 async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageError> {
     let now = ctx.now();
-    let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
         Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,
         Expired::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
         Expired::IdempotencyKeys => {
-            let before = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
-            unit.idempotency().prune(before, CHUNK).await?
+            let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
+            unit.idempotency().prune(old, CHUNK).await?
         }
-        Expired::UnsubmittedSessions => unit.sessions().prune_unsubmitted(old, CHUNK).await?,
-        Expired::UnpaidOrders => unit.sessions().prune_unpaid(old, CHUNK).await?,
-        Expired::UnusedUsers => unit.users().prune_unused(old, now, CHUNK).await?,
+        Expired::UnsubmittedSessions => {
+            let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
+            unit.sessions().prune_unsubmitted(old, CHUNK).await?
+        }
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
     };

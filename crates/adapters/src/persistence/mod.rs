@@ -63,7 +63,6 @@ mod subscriptions;
 pub mod temp_db;
 mod test_clocks;
 mod trials;
-mod unpaid_orders;
 mod usage_records;
 mod users;
 mod value;

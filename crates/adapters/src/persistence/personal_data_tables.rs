@@ -70,7 +70,6 @@ pub(super) const EXPORTED: &[Exported] = &[
             ("language", Kind::Text),
             ("created_at", Kind::Time),
             ("updated_at", Kind::Time),
-            ("examined_at", Kind::Time),
         ],
     },
     Exported {

@@ -2,7 +2,6 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::unpaid_orders::{self, submitted_and_expired, without_money};
 use super::{Connection, Sql};
 use async_trait::async_trait;
 use souk_domain::operation::{StoredByVisitors, VisitorTable};
@@ -42,51 +41,25 @@ const CONNECT_SESSIONS: Statements = statements!(
     "(status NOT IN ('scanned', 'working', 'confirming') OR (status = 'scanned' AND step = 'principal'))"
 );
 
-/// The count includes the few orders that money keeps.
-const COUNT_UNPAID: &str = concat!(
-    "SELECT count(*) AS n FROM (SELECT 1 AS found FROM checkout_sessions WHERE ",
-    submitted_and_expired!(),
-    " LIMIT $1) AS counted"
-);
-const FIRST_UNPAID: &str = concat!(
-    "SELECT id AS row_key FROM (SELECT id, created_at, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS height
-     FROM checkout_sessions WHERE ",
-    submitted_and_expired!(),
-    without_money!(),
-    ") AS ranked ORDER BY height DESC, created_at, id LIMIT $1"
-);
-
-/// The statements of a table whose rows are deleted alone. `None`: an order is deleted with everything that was written for it.
-const fn of(table: VisitorTable) -> Option<Statements> {
+const fn of(table: VisitorTable) -> Statements {
     match table {
-        VisitorTable::UnsubmittedSessions => Some(UNSUBMITTED_SESSIONS),
-        VisitorTable::UnpaidOrders => None,
-        VisitorTable::ConnectSessions => Some(CONNECT_SESSIONS),
+        VisitorTable::UnsubmittedSessions => UNSUBMITTED_SESSIONS,
+        VisitorTable::ConnectSessions => CONNECT_SESSIONS,
     }
 }
 
 #[async_trait]
 impl StoredByVisitors for SqlStoredByVisitors<'_> {
     async fn count(&mut self, table: VisitorTable, limit: u32) -> Result<u32, StorageError> {
-        let query = match of(table) {
-            Some(statements) => self.0.query_per_dialect(statements.count),
-            None => self.0.query(COUNT_UNPAID),
-        };
-        query.bind(limit).one().await?.get("n")
+        self.0.query_per_dialect(of(table).count).bind(limit).one().await?.get("n")
     }
 
     async fn first_to_delete(&mut self, table: VisitorTable, limit: u32) -> Result<Vec<String>, StorageError> {
-        let query = match of(table) {
-            Some(statements) => self.0.query_per_dialect(statements.first_to_delete),
-            None => self.0.query(FIRST_UNPAID),
-        };
-        query.bind(limit).all().await?.iter().map(|row| row.get("row_key")).collect()
+        let rows = self.0.query_per_dialect(of(table).first_to_delete).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("row_key")).collect()
     }
 
     async fn delete(&mut self, table: VisitorTable, rows: &[String]) -> Result<u64, StorageError> {
-        match of(table) {
-            Some(statements) => self.0.query_per_dialect(statements.delete).bind(keys(rows)).execute().await,
-            None => unpaid_orders::delete(self.0, rows).await,
-        }
+        self.0.query_per_dialect(of(table).delete).bind(keys(rows)).execute().await
     }
 }

@@ -9,42 +9,6 @@ use souk_domain::shared::{PassportId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "$1") " ORDER BY did");
 
-const DUE: Sql = sql_per_dialect!(
-    "SELECT did FROM users WHERE examined_at < $1 ORDER BY examined_at, did LIMIT $2" (either "" " FOR UPDATE SKIP LOCKED")
-);
-/// Customers to whom nothing belongs. Every table that names a customer is listed, except the ids at card processors.
-const EMPTY_CUSTOMERS: Sql = sql_per_dialect!(
-    "SELECT id FROM customers WHERE did " (among "$1") " AND updated_at < $2
-         AND NOT EXISTS (SELECT 1 FROM checkout_sessions o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM payment_intents o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM invoices o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM mandates o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM test_clocks o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM subscriptions o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM charge_counts o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM stakes o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM trials o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM credit_notes o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM customer_balances o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM balance_transactions o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM refunds o WHERE o.customer_id = customers.id)
-         AND NOT EXISTS (SELECT 1 FROM disputes o WHERE o.customer_id = customers.id)
-     ORDER BY id"
-);
-const DELETE_CUSTOMERS: [Sql; 2] = [
-    sql_per_dialect!("DELETE FROM provider_customers WHERE customer_id " (among "$1")),
-    sql_per_dialect!("DELETE FROM customers WHERE id " (among "$1")),
-];
-const DELETE_UNUSED: Sql = sql_per_dialect!(
-    "DELETE FROM users WHERE did " (among "$1") " AND updated_at < $2
-         AND NOT EXISTS (SELECT 1 FROM passports o WHERE o.holder = users.did)
-         AND NOT EXISTS (SELECT 1 FROM browser_sessions o WHERE o.user_did = users.did)
-         AND NOT EXISTS (SELECT 1 FROM customers o WHERE o.did = users.did)
-         AND NOT EXISTS (SELECT 1 FROM entitlements o WHERE o.holder = users.did)
-         AND did NOT IN (SELECT developer_did FROM apps)"
-);
-const EXAMINED: Sql = sql_per_dialect!("UPDATE users SET examined_at = $2 WHERE did " (among "$1"));
-
 pub struct SqlUsers<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -76,8 +40,8 @@ impl Users for SqlUsers<'_> {
     }
 
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError> {
-        let upsert = "INSERT INTO users (did, public_key, full_name, email, phone, address, language, created_at, updated_at, examined_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
+        let upsert = "INSERT INTO users (did, public_key, full_name, email, phone, address, language, created_at, updated_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                       ON CONFLICT (did) DO UPDATE SET
                           public_key = excluded.public_key,
                           full_name = CASE WHEN users.full_name = '' THEN excluded.full_name ELSE users.full_name END,
@@ -119,22 +83,6 @@ impl Users for SqlUsers<'_> {
     async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE passports SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
         Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
-    }
-
-    async fn prune_unused(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        let due = self.0.query_per_dialect(DUE).bind(before).bind(limit).all().await?;
-        let due = due.iter().map(|row| row.get("did")).collect::<Result<Vec<String>, _>>()?;
-        if due.is_empty() {
-            return Ok(0);
-        }
-        let empty = self.0.query_per_dialect(EMPTY_CUSTOMERS).bind(keys(&due)).bind(before).all().await?;
-        let empty = empty.iter().map(|row| row.get("id")).collect::<Result<Vec<String>, _>>()?;
-        for statement in DELETE_CUSTOMERS {
-            self.0.query_per_dialect(statement).bind(keys(&empty)).execute().await?;
-        }
-        self.0.query_per_dialect(DELETE_UNUSED).bind(keys(&due)).bind(before).execute().await?;
-        self.0.query_per_dialect(EXAMINED).bind(keys(&due)).bind(now).execute().await?;
-        Ok(due.len() as u64)
     }
 
     async fn owner_exists(&mut self) -> Result<bool, StorageError> {

@@ -38,7 +38,6 @@ mod queue_outage;
 mod queue_processes;
 mod refunds;
 mod trials;
-mod unpaid_orders;
 mod users;
 mod verify;
 mod visitor_limits;

@@ -17,7 +17,7 @@ fn network(name: &str) -> VisitorNetwork {
 }
 
 fn limited(db: &Database, limit: u32) -> Context {
-    let limits = VisitorLimits { unsubmitted_sessions: limit, unpaid_orders: limit, connect_sessions: limit, ..VisitorLimits::default() };
+    let limits = VisitorLimits { unsubmitted_sessions: limit, connect_sessions: limit, ..VisitorLimits::default() };
     Context { limits, ..context(db, at(100)) }
 }
 

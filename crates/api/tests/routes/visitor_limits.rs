@@ -39,34 +39,6 @@ on_both! {
         app.finish().await;
     }
 
-    async fn an_order_that_was_never_paid_and_its_user_are_gone_after_the_period_and_a_purchase_stays(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
-        let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
-        let session = alice.start(&app.shop.seats).await;
-        alice.submit_for_card(&app, &session).await;
-        bob.buy(&app, &app.shop.atlas).await;
-        app.drain().await;
-        app.advance(Duration::from_secs(2 * 24 * 3_600));
-        souk_domain::checkout::expire_due(&app.ctx, 10).await.expect("expires");
-        let rows = async || {
-            [
-                app.count("SELECT count(*) AS n FROM checkout_sessions").await,
-                app.count("SELECT count(*) AS n FROM payment_intents").await,
-                app.count("SELECT count(*) AS n FROM invoices").await,
-                app.count("SELECT count(*) AS n FROM attempts").await,
-                app.count("SELECT count(*) AS n FROM customers").await,
-                app.count("SELECT count(*) AS n FROM users").await,
-            ]
-        };
-        assert_eq!(rows().await, [2; 6]);
-        app.advance(Duration::from_secs(33 * 24 * 3_600));
-        souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
-        assert_eq!(rows().await, [1; 6], "what bob bought");
-        app.drain().await;
-        assert_eq!(app.breaches().await, [""; 0]);
-        app.finish().await;
-    }
-
     async fn an_order_whose_stock_was_returned_cannot_be_paid_until_it_is_submitted_again(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

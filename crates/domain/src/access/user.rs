@@ -138,9 +138,6 @@ pub trait Users: Send {
     /// Revokes a passport. False: there is no such passport, or it is revoked already.
     async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError>;
     async fn owner_exists(&mut self) -> Result<bool, StorageError>;
-    /// Examines the users who were last examined before `before`, at most `limit`: deletes those who have not changed since then and have
-    /// no passport, login, entitlement, app and customer with anything, together with their empty customers. Returns how many were examined.
-    async fn prune_unused(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }
 
 #[async_trait]

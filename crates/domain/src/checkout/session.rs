@@ -193,10 +193,6 @@ pub trait CheckoutSessions: Send {
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Deletes expired sessions that a visitor started from a link before `before` and never submitted, oldest first. Returns their number.
     async fn prune_unsubmitted(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
-    /// Deletes expired orders that a visitor started from a link before `before`, submitted and never paid, oldest first, with everything
-    /// that was written for them. Returns their number. Must keep an order to which money, a deposit, taken stock, a numbered document or
-    /// an attempt refers that is not declined.
-    async fn prune_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Open sessions whose stock is reserved, which were last changed until `before`, and for which no attempt is open or unknown. Those that
     /// have waited longest come first.
     async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;

@@ -14,13 +14,10 @@ const RUN_MAX: u32 = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitorLimits {
-    /// How many days a session is kept that a visitor started and never submitted, an order that was never paid, and a user to whom nothing
-    /// belongs.
+    /// How many days a session is kept that a visitor started and never submitted.
     pub unsubmitted_session_days: u32,
     /// How many of these sessions are kept.
     pub unsubmitted_sessions: u32,
-    /// How many orders are kept that have expired unpaid.
-    pub unpaid_orders: u32,
     /// How many connect sessions are kept in which no wallet has signed anything.
     pub connect_sessions: u32,
     /// For how many orders a payer can reserve limited stock at a time.
@@ -32,7 +29,6 @@ impl Default for VisitorLimits {
         Self {
             unsubmitted_session_days: UNSUBMITTED_SESSION_DAYS,
             unsubmitted_sessions: 100_000,
-            unpaid_orders: 100_000,
             connect_sessions: 20_000,
             reserved_orders: 20,
         }
@@ -48,19 +44,16 @@ pub struct VisitorNetwork(pub String);
 pub enum VisitorTable {
     /// Checkout sessions that were started from a link and never submitted.
     UnsubmittedSessions,
-    /// Orders that were started from a link, submitted and never paid, and that have expired.
-    UnpaidOrders,
     /// Connect sessions in which no wallet has signed anything, and those that have ended.
     ConnectSessions,
 }
 
 impl VisitorTable {
-    const ALL: [Self; 3] = [Self::UnsubmittedSessions, Self::UnpaidOrders, Self::ConnectSessions];
+    const ALL: [Self; 2] = [Self::UnsubmittedSessions, Self::ConnectSessions];
 
     const fn limit(self, limits: &VisitorLimits) -> u32 {
         match self {
             Self::UnsubmittedSessions => limits.unsubmitted_sessions,
-            Self::UnpaidOrders => limits.unpaid_orders,
             Self::ConnectSessions => limits.connect_sessions,
         }
     }

@@ -277,6 +277,7 @@ CREATE TABLE provider_customers (
     customer_id TEXT NOT NULL REFERENCES customers (id),
     method_id   TEXT NOT NULL REFERENCES payment_methods (id),
     provider_id TEXT NOT NULL,
+    erased      INTEGER NOT NULL, -- it is deleted there, or will be: it must not be used again
     PRIMARY KEY (customer_id, method_id)
 ) STRICT;
 
@@ -314,6 +315,7 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
+CREATE INDEX attempts_of_subject ON attempts (subject);
 CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 

@@ -1,12 +1,14 @@
 //! Personal data of a user: what stands in the way of its erasure, the erasure, and the export.
 
+use super::listing::sql_per_dialect;
 use super::personal_data_tables::{EXPORTED, Exported};
-use super::{Connection, Database, Kind, Row};
+use super::{Connection, Database, Kind, Row, Sql};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::mail::MailAddress;
-use souk_domain::privacy::{Obstacle, PersonalData, PersonalDataExports};
+use souk_domain::payment::SavedCard;
+use souk_domain::privacy::{ErasedProviderCustomer, Obstacle, PersonalData, PersonalDataExports};
 use souk_domain::shared::{Amount, StorageError, Timestamp};
 
 /// The customers of a user in a statement whose `$1` is the DID.
@@ -56,11 +58,28 @@ const OBSTACLES: [(Obstacle, &str); 8] = [
     ),
 ];
 
+/// Removes the holders and the saved cards from the attempts of a user, none of which is open. The provider's ids of payments and of refunded
+/// payments stay: refunds, disputes and reversals are found by them. `$2`: what is left of a saved card.
+pub(super) const ERASE_CARDS: Sql = sql_per_dialect!(
+    "UPDATE attempts SET client_secret = NULL, card = CASE kind
+         WHEN 'card_refund' THEN card
+         WHEN 'off_session' THEN $2
+         WHEN 'card_setup' THEN "
+    (either "json_set(card, '$.name', '', '$.email', '')" "card || jsonb_build_object('name', '', 'email', '')")
+    " END
+     WHERE (card IS NOT NULL OR client_secret IS NOT NULL) AND subject IN (
+         SELECT id FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+         UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+         UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"
+);
+/// Marks the customers at providers that are not marked yet.
+pub(super) const ERASE_PROVIDER_CUSTOMERS: &str = "UPDATE provider_customers SET erased = $2
+     WHERE erased <> $2 AND customer_id IN (SELECT id FROM customers WHERE did = $1) RETURNING method_id, provider_id";
+
 /// The statements of the erasure. `$1` is the DID.
-const ERASE: [&str; 5] = [
+const ERASE: [&str; 4] = [
     of_user!("UPDATE checkout_sessions SET contact = NULL, browser = NULL, visitor = '' WHERE payer = $1 OR customer_id IN"),
     of_user!("UPDATE mandates SET status = 'ended', details = NULL WHERE customer_id IN"),
-    of_user!("DELETE FROM provider_customers WHERE customer_id IN"),
     "DELETE FROM browser_sessions WHERE user_did = $1",
     "DELETE FROM connect_sessions WHERE wallet_did = $1",
 ];
@@ -87,7 +106,7 @@ impl PersonalData for SqlPersonalData<'_> {
         Ok(found)
     }
 
-    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError> {
+    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError> {
         self.forget_addresses(did).await?;
         let user = "UPDATE users SET full_name = '', email = '', phone = '', address = NULL, updated_at = $2 WHERE did = $1";
         let customers = "UPDATE customers SET name = '', email = '', phone = '', address = NULL, updated_at = $2, links_revoked_at = $2
@@ -98,7 +117,12 @@ impl PersonalData for SqlPersonalData<'_> {
         for statement in ERASE {
             self.0.query(statement).bind(did).execute().await?;
         }
-        Ok(())
+        let text = String::new;
+        let no_card = SavedCard { customer: text(), card: text(), brand: text(), last4: text(), expiry: None };
+        self.0.query_per_dialect(ERASE_CARDS).bind(did).bind(&no_card).execute().await?;
+        let rows = self.0.query(ERASE_PROVIDER_CUSTOMERS).bind(did).bind(true).all().await?;
+        let customer = |row: &Row| Ok(ErasedProviderCustomer { method_id: row.get("method_id")?, provider_id: row.get("provider_id")? });
+        rows.iter().map(customer).collect()
     }
 }
 
@@ -143,8 +167,7 @@ fn record(table: &Exported, row: &Row) -> Result<Value, StorageError> {
             Kind::Amount => row.get::<Option<Amount>>(name)?.map(|amount| Value::String(amount.to_string())),
             Kind::Time => row.get::<Option<Timestamp>>(name)?.map(|at| Value::String(at.to_iso())),
             Kind::Json => row.get::<Option<Value>>(name)?,
-            // Only hashes and encrypted secrets are stored as bytes.
-            Kind::Bytes => None,
+            Kind::Bytes => row.get::<Option<Vec<u8>>>(name)?.map(|bytes| Value::String(hex::encode(bytes))),
         };
         fields.insert((*name).to_owned(), value.unwrap_or_default());
     }
@@ -155,7 +178,6 @@ fn record(table: &Exported, row: &Row) -> Result<Value, StorageError> {
 mod tests {
     use super::*;
     use crate::on_both;
-    use crate::persistence::Sql;
     use crate::persistence::personal_data_tables::{NOT_EXPORTED, WITHHELD};
     use std::collections::BTreeSet;
 

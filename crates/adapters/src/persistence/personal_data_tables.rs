@@ -12,13 +12,14 @@ pub(super) struct Exported {
 
 /// Columns that would let the holder of an export act as the user, or that name an administrator.
 #[cfg(test)]
-pub(super) const WITHHELD: [&str; 2] = ["browser_sessions.token", "found_payments.handled_by"];
+pub(super) const WITHHELD: [&str; 4] =
+    ["browser_sessions.token", "attempts.connect_token", "attempts.client_secret", "found_payments.handled_by"];
 
-/// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, messages in delivery, and
-/// the bytes that were sent to networks for exported payments. `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
+/// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, and messages in delivery.
+/// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 34] = [
+pub(super) const NOT_EXPORTED: [&str; 32] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -37,8 +38,6 @@ pub(super) const NOT_EXPORTED: [&str; 34] = [
     "currencies",
     "payment_links",
     "session_starts",
-    "attempts",
-    "attempt_invoices",
     "number_series",
     "number_gaps",
     "journal_entries",
@@ -54,6 +53,21 @@ pub(super) const NOT_EXPORTED: [&str; 34] = [
     "mandate_subscriptions",
     "mandate_invoices",
 ];
+
+/// The objects of a user that attempts are made for.
+macro_rules! attempts_of_user {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " (SELECT id FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM stakes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))",
+            $after
+        )
+    };
+}
 
 pub(super) const EXPORTED: &[Exported] = &[
     Exported {
@@ -109,7 +123,7 @@ pub(super) const EXPORTED: &[Exported] = &[
     Exported {
         table: "provider_customers",
         select: "SELECT * FROM provider_customers WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY customer_id, method_id",
-        fields: &[("customer_id", Kind::Text), ("method_id", Kind::Text), ("provider_id", Kind::Text)],
+        fields: &[("customer_id", Kind::Text), ("method_id", Kind::Text), ("provider_id", Kind::Text), ("erased", Kind::Bool)],
     },
     Exported {
         table: "checkout_sessions",
@@ -176,6 +190,44 @@ pub(super) const EXPORTED: &[Exported] = &[
             ("created_at", Kind::Time),
             ("updated_at", Kind::Time),
         ],
+    },
+    Exported {
+        table: "attempts",
+        select: attempts_of_user!("SELECT * FROM attempts WHERE subject IN", " ORDER BY id"),
+        fields: &[
+            ("id", Kind::Text),
+            ("purpose", Kind::Text),
+            ("subject", Kind::Text),
+            ("session_id", Kind::Text),
+            ("kind", Kind::Text),
+            ("method_id", Kind::Text),
+            ("currency_id", Kind::Text),
+            ("amount", Kind::Amount),
+            ("status", Kind::Text),
+            ("payer", Kind::Text),
+            ("bytes", Kind::Bytes),
+            ("hash", Kind::Text),
+            ("provider_id", Kind::Text),
+            ("card", Kind::Json),
+            ("period", Kind::Json),
+            ("last_error", Kind::Json),
+            ("checks", Kind::Integer),
+            ("check_at", Kind::Time),
+            ("sent_at", Kind::Time),
+            ("recheck_at", Kind::Time),
+            ("doubted", Kind::Bool),
+            ("reversed_at", Kind::Time),
+            ("created_at", Kind::Time),
+            ("updated_at", Kind::Time),
+        ],
+    },
+    Exported {
+        table: "attempt_invoices",
+        select: attempts_of_user!(
+            "SELECT * FROM attempt_invoices WHERE attempt_id IN (SELECT id FROM attempts WHERE subject IN",
+            ") ORDER BY attempt_id, invoice_id"
+        ),
+        fields: &[("attempt_id", Kind::Text), ("invoice_id", Kind::Text), ("amount", Kind::Amount), ("open", Kind::Bool)],
     },
     Exported {
         table: "mandates",

@@ -1,9 +1,9 @@
 //! The erasure of a user's personal data.
 
-use super::Obstacle;
+use super::{Obstacle, provider_customer};
 use crate::access::Did;
 use crate::context::Context;
-use crate::shared::StorageError;
+use crate::shared::{EventId, StorageError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
@@ -23,7 +23,7 @@ pub async fn obstacles(ctx: &Context, did: &Did) -> Result<Vec<Obstacle>, Storag
 }
 
 /// Erases the personal data of a user and signs them out everywhere. What the law requires the store to keep stays: invoices, credit notes,
-/// payments and the journal, with the names on the documents.
+/// payments and the journal, with the names on the documents. Card processors are asked to delete the customer after the commit.
 ///
 /// # Errors
 /// [`ErasureError::Obstacle`] while something is open between the user and the store.
@@ -36,7 +36,12 @@ pub async fn erase(ctx: &Context, did: &Did) -> Result<(), ErasureError> {
     if let Some(obstacle) = unit.personal_data().obstacles(did).await?.first() {
         return Err(ErasureError::Obstacle(*obstacle));
     }
-    unit.personal_data().erase(did, ctx.now()).await?;
+    let now = ctx.now();
+    let at_providers = unit.personal_data().erase(did, now).await?;
+    for customer in at_providers {
+        let message = provider_customer::message(&customer, now);
+        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
+    }
     unit.commit().await?;
     Ok(())
 }

@@ -16,7 +16,7 @@ const OBSTACLES = [
   'deposit',
   'balance',
 ] as const;
-const KEPT = ['invoices', 'journal', 'did', 'mails'] as const;
+const KEPT = ['invoices', 'journal', 'references', 'processor', 'did', 'mails', 'backups'] as const;
 
 /** The download of everything that is stored about the user. */
 export function MyData() {

@@ -28,6 +28,10 @@ pub struct SqlAuditLog<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl AuditLog for SqlAuditLog<'_> {
+    async fn record_effect(&mut self) -> Result<(), StorageError> {
+        self.0.query("SELECT 1 AS one").one().await.map(drop)
+    }
+
     async fn list(&mut self, filter: &AuditFilter, page: &Page) -> Result<Listed<AuditEntry>, StorageError> {
         let listing = if filter.object.is_some() { &OF_OBJECT } else { &ALL };
         let (kind, operation) = (filter.kind.map(|kind| kind.name().to_owned()), filter.operation);
@@ -74,23 +78,31 @@ impl AuditedCall {
         if connection.is_unused() || *self.is_written.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(false);
         }
-        let entry = &self.entry;
-        let mut objects = entry.objects.clone();
+        let mut objects = self.entry.objects.clone();
         objects.extend(connection.noted().iter().filter(|id| KINDS.iter().any(|kind| id.starts_with(kind))).cloned());
-        let mut seen = std::collections::BTreeSet::new();
-        objects.retain(|id| seen.insert(id.clone()));
-        objects.truncate(OBJECTS_MAX);
-        let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, livemode, objects, address)";
-        let json: Value = objects.iter().cloned().map(Value::String).collect();
-        let row = Values::default().bind(&entry.id).bind(entry.at).bind(entry.actor.kind().name()).bind(entry.actor.id());
-        let row = row.bind(entry.operation).bind(entry.mode).bind(json).bind(&entry.address);
-        connection.insert_deferred(into, vec![row], "").await?;
-        let rows = objects.iter().map(|object| Values::default().bind(object).bind(&entry.id)).collect();
-        connection.insert_deferred("INSERT INTO audit_objects (object_id, entry_id)", rows, "").await?;
+        insert(connection, &self.entry, objects).await?;
         Ok(true)
     }
 
     pub(super) fn confirm(&self) {
         *self.is_written.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
+}
+
+/// Writes the entry of a command that works on the database itself, in its transaction.
+pub async fn record(connection: &mut Connection, entry: &AuditEntry) -> Result<(), StorageError> {
+    insert(connection, entry, entry.objects.clone()).await
+}
+
+async fn insert(connection: &mut Connection, entry: &AuditEntry, mut objects: Vec<String>) -> Result<(), StorageError> {
+    let mut seen = std::collections::BTreeSet::new();
+    objects.retain(|id| seen.insert(id.clone()));
+    objects.truncate(OBJECTS_MAX);
+    let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, livemode, objects, address)";
+    let json: Value = objects.iter().cloned().map(Value::String).collect();
+    let row = Values::default().bind(&entry.id).bind(entry.at).bind(entry.actor.kind().name()).bind(entry.actor.id());
+    let row = row.bind(entry.operation).bind(entry.mode).bind(json).bind(&entry.address);
+    connection.insert_deferred(into, vec![row], "").await?;
+    let rows = objects.iter().map(|object| Values::default().bind(object).bind(&entry.id)).collect();
+    connection.insert_deferred("INSERT INTO audit_objects (object_id, entry_id)", rows, "").await
 }

@@ -19,7 +19,7 @@ pub(super) const WITHHELD: [&str; 4] =
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 32] = [
+pub(super) const NOT_EXPORTED: [&str; 31] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -30,7 +30,6 @@ pub(super) const NOT_EXPORTED: [&str; 32] = [
     "restores",
     "store_secrets",
     "api_keys",
-    "audit_log",
     "audit_objects",
     "connect_sessions",
     "idempotency_keys",
@@ -89,6 +88,20 @@ pub(super) const EXPORTED: &[Exported] = &[
         table: "passports",
         select: "SELECT * FROM passports WHERE holder = $1 ORDER BY id",
         fields: &[("id", Kind::Text), ("holder", Kind::Text), ("role", Kind::Text), ("issued_at", Kind::Time), ("revoked_at", Kind::Time)],
+    },
+    Exported {
+        table: "audit_log",
+        select: "SELECT * FROM audit_log WHERE actor_kind = 'user' AND actor = $1 ORDER BY id",
+        fields: &[
+            ("id", Kind::Text),
+            ("at", Kind::Time),
+            ("actor_kind", Kind::Text),
+            ("actor", Kind::Text),
+            ("operation", Kind::Text),
+            ("livemode", Kind::Bool),
+            ("objects", Kind::Json),
+            ("address", Kind::Text),
+        ],
     },
     Exported {
         table: "browser_sessions",

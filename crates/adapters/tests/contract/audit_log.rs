@@ -54,6 +54,14 @@ on_both! {
         assert_eq!((found.count, found.list), (1, vec![stored("aud_1")]));
     }
 
+    async fn a_call_whose_effect_is_at_a_network_is_recorded(db: &TestDatabase) {
+        let call = store(db).audited(entry("aud_1"));
+        let mut unit = call.begin().await.expect("begins");
+        unit.audit_log().record_effect().await.expect("records");
+        unit.commit().await.expect("commits");
+        assert_eq!(ids(db, &AuditFilter::default(), &Page::new(None, None)).await, (1, vec!["aud_1".to_owned()]));
+    }
+
     async fn entries_are_filtered_and_paged_newest_first(db: &TestDatabase) {
         let key = AuditEntry {
             actor: AuditActor::Key(id("key_1")),

@@ -92,6 +92,9 @@ operations! {
     ConfirmClock = "clock.confirm";
     ConfirmRestore = "restore.confirm";
     SkipImport = "restore.skip_import";
+    TakeBackup = "backup.take";
+    RestoreBackup = "backup.restore";
+    RotateKey = "store_key.rotate";
     HandleFoundPayment = "found_payment.handle";
     RetryDeadLetter = "dead_letter.retry";
     CreateProduct = "product.create";
@@ -153,7 +156,7 @@ pub struct AuditEntry {
     pub mode: Option<Mode>,
     /// The ids of the objects that the call names or has created, never any other value of the call.
     pub objects: Vec<String>,
-    /// The network address of the caller; `None` for a command.
+    /// The network address of the caller; `None` for a command, and for users who erase their own data.
     pub address: Option<String>,
 }
 
@@ -169,6 +172,8 @@ pub struct AuditFilter {
 
 #[async_trait]
 pub trait AuditLog: Send {
+    /// Makes this unit of work one with an effect, although it writes nothing else: what the call did happened at a network.
+    async fn record_effect(&mut self) -> Result<(), StorageError>;
     /// The entries that match, newest first.
     async fn list(&mut self, filter: &AuditFilter, page: &Page) -> Result<Listed<AuditEntry>, StorageError>;
 }

@@ -20,6 +20,7 @@ CREATE TABLE passports (
     issued_at  TIMESTAMPTZ      NOT NULL,
     revoked_at TIMESTAMPTZ
 );
+CREATE INDEX passports_of_holder ON passports (holder);
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
@@ -102,6 +103,7 @@ CREATE TABLE connect_sessions (
     expires_at      TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX connect_sessions_of_visitor ON connect_sessions (visitor, created_at, token);
+CREATE INDEX connect_sessions_of_wallet ON connect_sessions (wallet_did) WHERE wallet_did IS NOT NULL;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
 -- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
@@ -203,7 +205,7 @@ CREATE TABLE checkout_sessions (
     browser             TEXT, -- a hash of the visitor cookie of the browser that started or last submitted it
     visitor             TEXT             NOT NULL, -- the pseudonym of the network that started it from a link
     payer               TEXT,
-    customer_id         TEXT             REFERENCES customers (id),
+    customer_id         TEXT COLLATE "C" REFERENCES customers (id),
     contact             JSONB,
     method_id           TEXT,
     intent_id           TEXT,
@@ -221,6 +223,8 @@ CREATE TABLE checkout_sessions (
 );
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
+CREATE INDEX checkout_sessions_of_payer ON checkout_sessions (payer) WHERE payer IS NOT NULL;
+CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
@@ -253,7 +257,7 @@ CREATE TABLE payment_intents (
     amount_refunded NUMERIC(78,0)    NOT NULL, -- refunds and payouts, pending ones included
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     subscription_id TEXT,
     session_id      TEXT             REFERENCES checkout_sessions (id),
     invoices        JSONB            NOT NULL, -- ["in_...", ...]
@@ -284,7 +288,7 @@ CREATE TABLE provider_customers (
 CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     purpose       TEXT             NOT NULL,
-    subject       TEXT             NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
+    subject       TEXT COLLATE "C" NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
     connect_token TEXT, -- the connect session that waits for its outcome
     kind          TEXT             NOT NULL,
@@ -363,6 +367,7 @@ CREATE TABLE found_payments (
     handled_by  TEXT,
     PRIMARY KEY (method_id, reference)
 );
+CREATE INDEX found_payments_of_account ON found_payments (account);
 CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (
@@ -376,7 +381,7 @@ CREATE TABLE invoices (
     name            TEXT             NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT             NOT NULL,
     name_others     BIGINT           NOT NULL, -- products besides the named one
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
     session_id      TEXT,

@@ -21,6 +21,7 @@ CREATE TABLE passports (
     issued_at  INTEGER NOT NULL,
     revoked_at INTEGER
 ) STRICT;
+CREATE INDEX passports_of_holder ON passports (holder);
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
@@ -103,6 +104,7 @@ CREATE TABLE connect_sessions (
     expires_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX connect_sessions_of_visitor ON connect_sessions (visitor, created_at, token);
+CREATE INDEX connect_sessions_of_wallet ON connect_sessions (wallet_did) WHERE wallet_did IS NOT NULL;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
 -- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
@@ -222,6 +224,8 @@ CREATE TABLE checkout_sessions (
 ) STRICT;
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
+CREATE INDEX checkout_sessions_of_payer ON checkout_sessions (payer) WHERE payer IS NOT NULL;
+CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
@@ -364,6 +368,7 @@ CREATE TABLE found_payments (
     handled_by  TEXT,
     PRIMARY KEY (method_id, reference)
 ) STRICT;
+CREATE INDEX found_payments_of_account ON found_payments (account);
 CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (

@@ -182,6 +182,7 @@ async fn the_audit_log_shows_what_each_command_did() {
         store.run(&name.split(' ').collect::<Vec<_>>()).await;
     }
     check("key list", store.recorded().await);
+    std::fs::create_dir(&restored).expect("a folder");
     let copy = Folder(&restored);
     copy.run(&["restore", archive]).await;
     check("restore", copy.recorded().await);

@@ -4,6 +4,7 @@ use crate::app::plans::no_stake;
 use crate::app::{ACCEPTED, Buyer, Connect, Plans, Terms, TestApp, page_tokens};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
+use souk_domain::privacy::{ERASURES_PER_HOUR, EXPORTS_PER_HOUR};
 use std::time::Duration;
 
 async fn invoice_of(buyer: &Buyer, app: &TestApp) -> String {
@@ -175,6 +176,27 @@ on_both! {
         bob.browser.post(&of_carol, &json!({})).await.refused(403);
         app.finish().await;
     }
+}
+
+#[tokio::test]
+async fn exports_and_erasures_are_limited_for_each_user_and_hour() {
+    let app = TestApp::open().await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    for _ in 0..EXPORTS_PER_HOUR {
+        alice.browser.get("/api/customers/me/export").await.ok();
+    }
+    assert_eq!(alice.browser.get("/api/customers/me/export").await.refused(429)["code"], "TOO_MANY_EXPORTS");
+    bob.browser.get("/api/customers/me/export").await.ok();
+    app.advance(Duration::from_secs(3_600));
+    alice.browser.get("/api/customers/me/export").await.ok();
+
+    let owner = app.owner().await;
+    for _ in 0..ERASURES_PER_HOUR {
+        assert_eq!(owner.browser.post("/api/customers/me/erasure", &json!({})).await.refused(409)["code"], "ERASURE_OBSTACLE");
+    }
+    assert_eq!(owner.browser.post("/api/customers/me/erasure", &json!({})).await.refused(429)["code"], "TOO_MANY_ERASURES");
+    bob.browser.post("/api/customers/me/erasure", &json!({})).await.ok();
+    app.finish().await;
 }
 
 #[tokio::test]

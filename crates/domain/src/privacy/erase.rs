@@ -1,5 +1,6 @@
 //! The erasure of a user's personal data.
 
+use super::limits::{self, Counted};
 use super::{Obstacle, provider_customer};
 use crate::access::Did;
 use crate::context::Context;
@@ -12,6 +13,8 @@ pub enum ErasureError {
     /// The first of the obstacles.
     #[error("The data can't be erased while there is something open: {}", .0.name())]
     Obstacle(Obstacle),
+    #[error("The erasure was requested too often. Please try again in an hour.")]
+    TooMany,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -26,9 +29,13 @@ pub async fn obstacles(ctx: &Context, did: &Did) -> Result<Vec<Obstacle>, Storag
 /// payments and the journal, with the names on the documents. Card processors are asked to delete the customer after the commit.
 ///
 /// # Errors
-/// [`ErasureError::Obstacle`] while something is open between the user and the store.
+/// [`ErasureError::Obstacle`] while something is open between the user and the store. [`ErasureError::TooMany`] beyond the limit of an
+/// hour, in which refused requests count as well.
 #[tracing::instrument(skip_all)]
 pub async fn erase(ctx: &Context, did: &Did) -> Result<(), ErasureError> {
+    if !limits::count(ctx, Counted::Erasure, did).await? {
+        return Err(ErasureError::TooMany);
+    }
     let mut unit = ctx.store.begin().await?;
     if !unit.personal_data().lock(did).await? {
         return Err(ErasureError::NotFound);

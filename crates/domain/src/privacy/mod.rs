@@ -1,14 +1,17 @@
 //! Personal data: its export, and its erasure as far as the law lets a store erase it.
 
 mod erase;
+mod limits;
 mod provider_customer;
 
 pub use erase::{ErasureError, erase, obstacles};
+pub use limits::{ERASURES_PER_HOUR, EXPORTS_PER_HOUR, ExportError, count_export};
 pub use provider_customer::{DeletionError, delete_provider_customer};
 
 use crate::access::Did;
 use crate::shared::{MethodId, StorageError, Timestamp};
 use async_trait::async_trait;
+use futures_util::stream::BoxStream;
 
 /// Why the data of a user cannot be erased now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,9 +70,12 @@ pub trait PersonalData: Send {
     async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError>;
 }
 
+/// The pieces of a document, each read when the one before was taken.
+pub type ExportPieces = BoxStream<'static, Result<Vec<u8>, StorageError>>;
+
 /// Exports everything that is stored about a user.
-#[async_trait]
 pub trait PersonalDataExports: Send + Sync {
-    /// A JSON document with an array of records for each kind of object, in both modes. Secrets of the store are left out.
-    async fn export(&self, did: &Did, now: Timestamp) -> Result<Vec<u8>, StorageError>;
+    /// A JSON document with an array of records for each kind of object, in both modes. Secrets of the store are left out. It takes memory
+    /// for one piece only, however much is stored; what changes meanwhile may be in it or not.
+    fn export(&self, did: &Did, now: Timestamp) -> ExportPieces;
 }

@@ -56,7 +56,7 @@ CREATE TABLE api_keys (
     revoked_at   TIMESTAMPTZ
 );
 
--- What administrators, API keys and commands have done. Rows are only added.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
 CREATE TABLE audit_log (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     at         TIMESTAMPTZ NOT NULL,
@@ -68,9 +68,21 @@ CREATE TABLE audit_log (
     address    TEXT
 );
 CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_actor_and_operation ON audit_log (actor, operation, id DESC);
+CREATE INDEX audit_log_of_kind ON audit_log (actor_kind, id DESC);
+CREATE INDEX audit_log_of_kind_and_operation ON audit_log (actor_kind, operation, id DESC);
 CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+
+-- Entries from before this time may be deleted. One row at most.
+CREATE TABLE audit_retention (
+    id         BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    kept_since TIMESTAMPTZ NOT NULL
+);
 CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$;
+BEGIN
+    IF TG_OP = 'DELETE' AND OLD.at < (SELECT kept_since FROM audit_retention) THEN RETURN OLD; END IF;
+    RAISE EXCEPTION 'the audit log is append-only';
+END $$;
 CREATE TRIGGER audit_log_is_append_only BEFORE UPDATE OR DELETE ON audit_log
 FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
 
@@ -80,6 +92,7 @@ CREATE TABLE audit_objects (
     entry_id  TEXT COLLATE "C" NOT NULL REFERENCES audit_log (id),
     PRIMARY KEY (object_id, entry_id)
 );
+CREATE INDEX audit_objects_of_entry ON audit_objects (entry_id);
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (

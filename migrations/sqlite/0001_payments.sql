@@ -57,7 +57,7 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER
 ) STRICT;
 
--- What administrators, API keys and commands have done. Rows are only added.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
 CREATE TABLE audit_log (
     id         TEXT NOT NULL PRIMARY KEY,
     at         INTEGER NOT NULL,
@@ -69,10 +69,20 @@ CREATE TABLE audit_log (
     address    TEXT
 ) STRICT;
 CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_actor_and_operation ON audit_log (actor, operation, id DESC);
+CREATE INDEX audit_log_of_kind ON audit_log (actor_kind, id DESC);
+CREATE INDEX audit_log_of_kind_and_operation ON audit_log (actor_kind, operation, id DESC);
 CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+
+-- Entries from before this time may be deleted. One row at most.
+CREATE TABLE audit_retention (
+    id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    kept_since INTEGER NOT NULL
+) STRICT;
 CREATE TRIGGER audit_log_is_append_only_on_update BEFORE UPDATE ON audit_log
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_log_is_append_only_on_delete BEFORE DELETE ON audit_log
+WHEN OLD.at >= COALESCE((SELECT kept_since FROM audit_retention), OLD.at)
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
 -- The entries of each object.
@@ -81,6 +91,7 @@ CREATE TABLE audit_objects (
     entry_id  TEXT NOT NULL REFERENCES audit_log (id),
     PRIMARY KEY (object_id, entry_id)
 ) STRICT;
+CREATE INDEX audit_objects_of_entry ON audit_objects (entry_id);
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (

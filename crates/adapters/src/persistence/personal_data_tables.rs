@@ -21,7 +21,7 @@ pub(super) const WITHHELD: [&str; 4] =
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 31] = [
+pub(super) const NOT_EXPORTED: [&str; 32] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -33,6 +33,7 @@ pub(super) const NOT_EXPORTED: [&str; 31] = [
     "store_secrets",
     "api_keys",
     "audit_objects",
+    "audit_retention",
     "connect_sessions",
     "idempotency_keys",
     "payment_methods",

@@ -13,8 +13,8 @@ use super::personal_data_tables::{EXPORTED, Exported};
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
 use super::usage_records::{LAST, MAX, SUM, asked_for};
-use super::{Kind, Sql};
-use super::{credit_notes, disputes, entitlements, refunds};
+use super::{Kind, Sql, Values};
+use super::{audit_log, credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::billing::UsageQuery;
@@ -250,6 +250,52 @@ on_both! {
             let text = text.await;
             assert!(!text.contains("SCAN entitlements"), "{text}");
         }
+    }
+
+    async fn each_filter_of_the_audit_log_reads_its_index(db: &TestDatabase) {
+        if db.address().starts_with("postgres") {
+            // Without statistics, PostgreSQL takes the indexes for equal.
+            let mut connection = db.begin().await.expect("begins");
+            let row = |number: i64| {
+                let (actor, operation) = if number % 2 == 0 { ("x", "y") } else { ("y", "x") };
+                let kind = if number % 4 == 0 { "user" } else { "key" };
+                let row = Values::default().bind(format!("aud_{number:05}")).bind(Timestamp::from_seconds(number));
+                row.bind(kind).bind(actor).bind(operation).bind(serde_json::json!([]))
+            };
+            let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, objects)";
+            connection.insert(into, (0..2_000).map(row).collect(), "").await.expect("inserts");
+            connection.commit().await.expect("commits");
+            let mut connection = db.begin().await.expect("begins");
+            connection.query("ANALYZE audit_log").execute().await.expect("analyzes");
+            connection.commit().await.expect("commits");
+        }
+        let lists = [
+            (audit_log::OF_ACTOR, "audit_log_of_actor", ["x"].as_slice()),
+            (audit_log::OF_ACTOR_AND_OPERATION, "audit_log_of_actor_and_operation", &["x", "x"]),
+            (audit_log::OF_KIND, "audit_log_of_kind", &["user"]),
+            (audit_log::OF_KIND_AND_OPERATION, "audit_log_of_kind_and_operation", &["user", "x"]),
+            (audit_log::OF_OPERATION, "audit_log_of_operation", &["x"]),
+            (audit_log::OF_OBJECT, "audit_objects_pkey", &["x", "x", "x", "x"]),
+        ];
+        let mut wrong = Vec::new();
+        for (listing, index, filters) in lists {
+            for sql in [listing.page, listing.count] {
+                let plan = plan_unsorted(db, sql, |query| {
+                    let query = query.bind("~").bind(20u32).bind(0u64);
+                    filters.iter().fold(query, |query, filter| query.bind(Some((*filter).to_owned())))
+                });
+                let plan = plan.await;
+                // SQLite names the index of a primary key itself.
+                let is_found = plan.contains(index) || index.ends_with("pkey") && plan.contains("sqlite_autoindex_audit_objects_1");
+                if !is_found || plan.contains("SCAN audit") || plan.contains("Seq Scan") {
+                    wrong.push(format!("{index}: {plan}\n"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+        let oldest = plan_unsorted(db, one(audit_log::EXPIRED), |query| query.bind(Timestamp::from_seconds(9)).bind(20u32)).await;
+        assert!(oldest.contains("audit_log_pkey") || oldest.contains("sqlite_autoindex_audit_log_1"), "{oldest}");
+        assert_eq!(unsearched(db, audit_log::DELETE_OBJECTS, |query| query.bind(keys(&["aud_1"]))).await, None);
     }
 
     async fn an_export_searches_each_table_for_the_rows_of_its_user(db: &TestDatabase) {

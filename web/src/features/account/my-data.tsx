@@ -19,7 +19,7 @@ const OBSTACLES = [
   'deposit',
   'balance',
 ] as const;
-const KEPT = ['invoices', 'journal', 'references', 'processor', 'did', 'mails', 'backups'] as const;
+const KEPT = ['invoices', 'journal', 'references', 'processor', 'did', 'audit', 'mails', 'backups'] as const;
 
 /** Fetches the file before it is saved, so that the page shows a refusal. */
 async function downloadMyData(): Promise<void> {

@@ -43,10 +43,12 @@ export function MyData() {
   return (
     <Section id="my-data" title={t('myData.title')}>
       <Typography.Paragraph>{t('myData.text')}</Typography.Paragraph>
-      <Button loading={download.isPending} onClick={() => download.mutate()}>
-        {t('myData.download')}
-      </Button>
-      <ActionError title={t('myData.failed')} action={download} />
+      <Flex vertical gap={12} align="flex-start">
+        <Button loading={download.isPending} onClick={() => download.mutate()}>
+          {t('myData.download')}
+        </Button>
+        <ActionError title={t('myData.failed')} action={download} />
+      </Flex>
     </Section>
   );
 }

@@ -20,6 +20,7 @@ CREATE TABLE passports (
     issued_at  TIMESTAMPTZ      NOT NULL,
     revoked_at TIMESTAMPTZ
 );
+CREATE INDEX passports_of_holder ON passports (holder);
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
@@ -55,7 +56,7 @@ CREATE TABLE api_keys (
     revoked_at   TIMESTAMPTZ
 );
 
--- What administrators, API keys and commands have done. Rows are only added.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
 CREATE TABLE audit_log (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     at         TIMESTAMPTZ NOT NULL,
@@ -67,9 +68,21 @@ CREATE TABLE audit_log (
     address    TEXT
 );
 CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_actor_and_operation ON audit_log (actor, operation, id DESC);
+CREATE INDEX audit_log_of_kind ON audit_log (actor_kind, id DESC);
+CREATE INDEX audit_log_of_kind_and_operation ON audit_log (actor_kind, operation, id DESC);
 CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+
+-- Entries from before this time may be deleted. One row at most.
+CREATE TABLE audit_retention (
+    id         BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    kept_since TIMESTAMPTZ NOT NULL
+);
 CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$;
+BEGIN
+    IF TG_OP = 'DELETE' AND OLD.at < (SELECT kept_since FROM audit_retention) THEN RETURN OLD; END IF;
+    RAISE EXCEPTION 'the audit log is append-only';
+END $$;
 CREATE TRIGGER audit_log_is_append_only BEFORE UPDATE OR DELETE ON audit_log
 FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
 
@@ -79,6 +92,7 @@ CREATE TABLE audit_objects (
     entry_id  TEXT COLLATE "C" NOT NULL REFERENCES audit_log (id),
     PRIMARY KEY (object_id, entry_id)
 );
+CREATE INDEX audit_objects_of_entry ON audit_objects (entry_id);
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (
@@ -102,6 +116,7 @@ CREATE TABLE connect_sessions (
     expires_at      TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX connect_sessions_of_visitor ON connect_sessions (visitor, created_at, token);
+CREATE INDEX connect_sessions_of_wallet ON connect_sessions (wallet_did) WHERE wallet_did IS NOT NULL;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
 -- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
@@ -203,7 +218,7 @@ CREATE TABLE checkout_sessions (
     browser             TEXT, -- a hash of the visitor cookie of the browser that started or last submitted it
     visitor             TEXT             NOT NULL, -- the pseudonym of the network that started it from a link
     payer               TEXT,
-    customer_id         TEXT             REFERENCES customers (id),
+    customer_id         TEXT COLLATE "C" REFERENCES customers (id),
     contact             JSONB,
     method_id           TEXT,
     intent_id           TEXT,
@@ -221,6 +236,8 @@ CREATE TABLE checkout_sessions (
 );
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
+CREATE INDEX checkout_sessions_of_payer ON checkout_sessions (payer) WHERE payer IS NOT NULL;
+CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
@@ -253,7 +270,7 @@ CREATE TABLE payment_intents (
     amount_refunded NUMERIC(78,0)    NOT NULL, -- refunds and payouts, pending ones included
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     subscription_id TEXT,
     session_id      TEXT             REFERENCES checkout_sessions (id),
     invoices        JSONB            NOT NULL, -- ["in_...", ...]
@@ -276,6 +293,7 @@ CREATE TABLE provider_customers (
     customer_id TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     method_id   TEXT COLLATE "C" NOT NULL REFERENCES payment_methods (id),
     provider_id TEXT             NOT NULL,
+    erased      BOOLEAN          NOT NULL, -- it is deleted there, or will be: it must not be used again
     PRIMARY KEY (customer_id, method_id)
 );
 
@@ -283,7 +301,7 @@ CREATE TABLE provider_customers (
 CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     purpose       TEXT             NOT NULL,
-    subject       TEXT             NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
+    subject       TEXT COLLATE "C" NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
     connect_token TEXT, -- the connect session that waits for its outcome
     kind          TEXT             NOT NULL,
@@ -313,6 +331,7 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
+CREATE INDEX attempts_of_subject ON attempts (subject);
 CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 
@@ -361,6 +380,7 @@ CREATE TABLE found_payments (
     handled_by  TEXT,
     PRIMARY KEY (method_id, reference)
 );
+CREATE INDEX found_payments_of_account ON found_payments (account);
 CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (
@@ -374,7 +394,7 @@ CREATE TABLE invoices (
     name            TEXT             NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT             NOT NULL,
     name_others     BIGINT           NOT NULL, -- products besides the named one
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
     session_id      TEXT,

@@ -3,20 +3,21 @@
 CREATE TABLE mandates (
     id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode    BOOLEAN          NOT NULL,
-    customer_id TEXT             NOT NULL REFERENCES customers (id),
+    customer_id TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     method_id   TEXT             NOT NULL REFERENCES payment_methods (id),
     status      TEXT             NOT NULL,
     details     JSONB, -- the delegation, or the saved card
     created_at  TIMESTAMPTZ      NOT NULL,
     updated_at  TIMESTAMPTZ      NOT NULL
 );
+CREATE INDEX mandates_of_customer ON mandates (customer_id);
 CREATE INDEX mandates_active ON mandates (customer_id, method_id) WHERE status = 'active';
 
 -- Test clocks: the time of test-mode customers.
 CREATE TABLE test_clocks (
     id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     name        TEXT             NOT NULL,
-    customer_id TEXT             NOT NULL UNIQUE REFERENCES customers (id),
+    customer_id TEXT COLLATE "C" NOT NULL UNIQUE REFERENCES customers (id),
     now_at      TIMESTAMPTZ      NOT NULL,
     target      TIMESTAMPTZ, -- the time to which it is being advanced; NULL: it is not advancing
     touched_at  TIMESTAMPTZ      NOT NULL,
@@ -32,7 +33,7 @@ CREATE TABLE subscriptions (
     name                 TEXT             NOT NULL, -- of its products
     name_zh              TEXT             NOT NULL,
     name_others          BIGINT           NOT NULL, -- products besides the named one
-    customer_id          TEXT             NOT NULL REFERENCES customers (id),
+    customer_id          TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     method_id            TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id          TEXT             NOT NULL REFERENCES currencies (id),
     mandate_id           TEXT,
@@ -92,7 +93,7 @@ CREATE TABLE charge_counts (
 CREATE TABLE stakes (
     id                TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode          BOOLEAN          NOT NULL,
-    customer_id       TEXT             NOT NULL REFERENCES customers (id),
+    customer_id       TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     payer             TEXT             NOT NULL, -- the account that paid it and to which it returns
     method_id         TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id       TEXT             NOT NULL REFERENCES currencies (id),
@@ -132,7 +133,7 @@ CREATE INDEX stakes_of_subject ON stakes (subject, id DESC);
 
 CREATE TABLE subscription_items (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    subscription_id TEXT             NOT NULL REFERENCES subscriptions (id),
+    subscription_id TEXT COLLATE "C" NOT NULL REFERENCES subscriptions (id),
     position        BIGINT           NOT NULL,
     price_id        TEXT             NOT NULL,
     quantity        BIGINT           NOT NULL,
@@ -142,7 +143,7 @@ CREATE TABLE subscription_items (
 
 -- The free trials that customers have used: one per product.
 CREATE TABLE trials (
-    customer_id     TEXT              NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     product_id      TEXT        NOT NULL,
     subscription_id TEXT        NOT NULL,
     started_at      TIMESTAMPTZ NOT NULL,
@@ -152,7 +153,7 @@ CREATE TABLE trials (
 -- Usage of metered items. Records with the same sender identifier count once.
 CREATE TABLE usage_records (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    item_id    TEXT             NOT NULL REFERENCES subscription_items (id),
+    item_id    TEXT COLLATE "C" NOT NULL REFERENCES subscription_items (id),
     identifier TEXT             NOT NULL,
     quantity   BIGINT           NOT NULL,
     action     TEXT             NOT NULL,
@@ -210,7 +211,7 @@ CREATE TABLE credit_notes (
     number          BIGINT           NOT NULL,
     invoice_id      TEXT             NOT NULL REFERENCES invoices (id),
     subscription_id TEXT,
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
     reason          TEXT             NOT NULL,
@@ -251,7 +252,7 @@ CREATE TABLE customer_balances (
 CREATE TABLE balance_transactions (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode      BOOLEAN          NOT NULL,
-    customer_id   TEXT             NOT NULL REFERENCES customers (id),
+    customer_id   TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id   TEXT             NOT NULL,
     sequence      BIGINT           NOT NULL, -- the order of writing
     type          TEXT             NOT NULL, -- determines whether it increases or decreases the balance
@@ -272,7 +273,7 @@ CREATE TABLE refunds (
     amount          NUMERIC(78,0)    NOT NULL,
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     intent_id       TEXT             REFERENCES payment_intents (id),
     payment_id      TEXT             REFERENCES invoice_payments (id), -- the invoice payment whose amount is reserved
     credit_note_id  TEXT             REFERENCES credit_notes (id),
@@ -302,7 +303,7 @@ CREATE TABLE disputes (
     method_id       TEXT             NOT NULL,
     provider_id     TEXT             NOT NULL,
     intent_id       TEXT             NOT NULL REFERENCES payment_intents (id),
-    customer_id     TEXT             NOT NULL REFERENCES customers (id),
+    customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     amount          NUMERIC(78,0)    NOT NULL,
     currency_id     TEXT             NOT NULL,
     fee             NUMERIC(78,0)    NOT NULL,

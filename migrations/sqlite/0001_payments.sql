@@ -21,6 +21,7 @@ CREATE TABLE passports (
     issued_at  INTEGER NOT NULL,
     revoked_at INTEGER
 ) STRICT;
+CREATE INDEX passports_of_holder ON passports (holder);
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
@@ -56,7 +57,7 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER
 ) STRICT;
 
--- What administrators, API keys and commands have done. Rows are only added.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
 CREATE TABLE audit_log (
     id         TEXT NOT NULL PRIMARY KEY,
     at         INTEGER NOT NULL,
@@ -68,10 +69,20 @@ CREATE TABLE audit_log (
     address    TEXT
 ) STRICT;
 CREATE INDEX audit_log_of_actor ON audit_log (actor, id DESC);
+CREATE INDEX audit_log_of_actor_and_operation ON audit_log (actor, operation, id DESC);
+CREATE INDEX audit_log_of_kind ON audit_log (actor_kind, id DESC);
+CREATE INDEX audit_log_of_kind_and_operation ON audit_log (actor_kind, operation, id DESC);
 CREATE INDEX audit_log_of_operation ON audit_log (operation, id DESC);
+
+-- Entries from before this time may be deleted. One row at most.
+CREATE TABLE audit_retention (
+    id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    kept_since INTEGER NOT NULL
+) STRICT;
 CREATE TRIGGER audit_log_is_append_only_on_update BEFORE UPDATE ON audit_log
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_log_is_append_only_on_delete BEFORE DELETE ON audit_log
+WHEN OLD.at >= COALESCE((SELECT kept_since FROM audit_retention), OLD.at)
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
 -- The entries of each object.
@@ -80,6 +91,7 @@ CREATE TABLE audit_objects (
     entry_id  TEXT NOT NULL REFERENCES audit_log (id),
     PRIMARY KEY (object_id, entry_id)
 ) STRICT;
+CREATE INDEX audit_objects_of_entry ON audit_objects (entry_id);
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (
@@ -103,6 +115,7 @@ CREATE TABLE connect_sessions (
     expires_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX connect_sessions_of_visitor ON connect_sessions (visitor, created_at, token);
+CREATE INDEX connect_sessions_of_wallet ON connect_sessions (wallet_did) WHERE wallet_did IS NOT NULL;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
 -- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
@@ -222,6 +235,8 @@ CREATE TABLE checkout_sessions (
 ) STRICT;
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
+CREATE INDEX checkout_sessions_of_payer ON checkout_sessions (payer) WHERE payer IS NOT NULL;
+CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
@@ -277,6 +292,7 @@ CREATE TABLE provider_customers (
     customer_id TEXT NOT NULL REFERENCES customers (id),
     method_id   TEXT NOT NULL REFERENCES payment_methods (id),
     provider_id TEXT NOT NULL,
+    erased      INTEGER NOT NULL, -- it is deleted there, or will be: it must not be used again
     PRIMARY KEY (customer_id, method_id)
 ) STRICT;
 
@@ -314,6 +330,7 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
+CREATE INDEX attempts_of_subject ON attempts (subject);
 CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 
@@ -362,6 +379,7 @@ CREATE TABLE found_payments (
     handled_by  TEXT,
     PRIMARY KEY (method_id, reference)
 ) STRICT;
+CREATE INDEX found_payments_of_account ON found_payments (account);
 CREATE INDEX found_payments_open ON found_payments (livemode, moved_at) WHERE handled_at IS NULL;
 
 CREATE TABLE invoices (

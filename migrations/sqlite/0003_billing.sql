@@ -10,6 +10,7 @@ CREATE TABLE mandates (
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX mandates_of_customer ON mandates (customer_id);
 CREATE INDEX mandates_active ON mandates (customer_id, method_id) WHERE status = 'active';
 
 -- Test clocks: the time of test-mode customers.

@@ -91,10 +91,15 @@ test('a user downloads and erases their data', async ({ page }) => {
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true });
   await page.goto('/customer/security');
-  await expect(page.getByRole('link', { name: 'Download my data' })).toHaveAttribute(
-    'href',
-    /\/api\/customers\/me\/export/,
+  await page.route('**/api/customers/me/export*', (route) =>
+    route.fulfill({ status: 429, json: { error: 'Too often', code: 'TOO_MANY_EXPORTS' } }),
   );
+  await page.getByRole('button', { name: 'Download my data' }).click();
+  await expect(page.getByText("You've downloaded your data too often.")).toBeVisible();
+  await page.route('**/api/customers/me/export*', (route) => route.fulfill({ json: { records: {} } }));
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download my data' }).click();
+  expect((await download).suggestedFilename()).toBe('my-data.json');
   await page.getByRole('button', { name: 'Erase my data' }).click();
   await expectAccessible(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Erase my data' }).click();

@@ -35,7 +35,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Audited<E> {
             operation,
             mode: concerns_mode(operation).then_some(caller.mode),
             objects: objects(&mut request).await?,
-            address: app.limits.caller_address(&request).map(|address| address.to_string()),
+            address: address_of(&app, &request),
         };
         let ctx = Context { store: app.ctx.store.audited(entry), ..app.ctx.clone() };
         request.set_data(Arc::new(App { ctx, ..App::clone(&app) }));
@@ -65,6 +65,13 @@ async fn caller(app: &App, request: &Request, operation: Operation) -> Result<Op
     let is_for_all = matches!(operation, Operation::ClaimOwnership | Operation::EraseCustomer);
     let caller = caller.filter(|caller| caller.is_admin() || is_for_all);
     Ok(caller.map(|caller| StoreCaller { actor: AuditActor::User(caller.user.did), mode: RequestContext::of(request).mode }))
+}
+
+/// The caller's address. An erasure of one's own data leaves none.
+fn address_of(app: &App, request: &Request) -> Option<String> {
+    let erases_own = request.uri().path().trim_end_matches('/') == "/api/customers/me/erasure";
+    let address = app.limits.caller_address(request).filter(|_| !erases_own);
+    address.map(|address| address.to_string())
 }
 
 const fn concerns_mode(operation: Operation) -> bool {

@@ -1,6 +1,6 @@
 //! The commands `souk backup`, `souk restore` and `souk rotate-key`, and the backup before a migration.
 
-use crate::commands::audited;
+use crate::commands::{audit_entry, audited};
 use crate::compose::{Failure, OpenFolder, check_schema, database_name, existing_database, open_database, open_folder, open_store};
 use crate::config::{BackupArgs, Common, RestoreArgs, RestoreCommand, RotateKeyArgs, parse_secret, read_key_file};
 use crate::data_folder::StoreMark;
@@ -8,7 +8,7 @@ use crate::keys::StoreKeys;
 use crate::{keys, sandbox};
 use souk_adapters::backup::{BackupError, Inspected, RestoreTarget, Source, inspect, take};
 use souk_adapters::identity::AppKey;
-use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, skip_numbers};
+use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, record_in_audit_log, skip_numbers};
 use souk_adapters::system::SystemClock;
 use souk_adapters::verify::verify;
 use souk_domain::access::Operation;
@@ -28,12 +28,16 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     }
     let name = database_name(&args.common);
     let database = existing_database(&args.common).await?;
-    if check_schema(&database, &name).await?.is_none() {
-        return Err(format!("{name} has no store").into());
-    }
+    let Some(schema) = check_schema(&database, &name).await? else { return Err(format!("{name} has no store").into()) };
     let keys = keys::open(&args.common, &database, keys::seed(&args.common, false)?).await?;
     let sandbox = sandbox_database(&args.common).await?;
     let source = source(&args.common, &database, sandbox.as_ref(), &keys);
+    // Before the snapshot, which contains the entry. An older schema is not written, and a database whose disk is full must be copied.
+    if schema == known_schema()
+        && let Err(error) = record_backup(&database).await
+    {
+        tracing::warn!(%error, "the backup is not in the audit log");
+    }
     let summary = take(&source, &args.output, passphrase).await?;
     let output = args.output.display();
     println!("{output} is complete: {} rows, {} files, {} bytes.", summary.rows, summary.files, summary.bytes);
@@ -41,6 +45,12 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         println!("The backup is not encrypted and contains the store's key. Anyone who can read it can act as the store.");
     }
     Ok(())
+}
+
+async fn record_backup(database: &Database) -> Result<(), StorageError> {
+    let mut connection = database.begin().await?;
+    record_in_audit_log(&mut connection, &audit_entry(Operation::TakeBackup, Vec::new())).await?;
+    connection.commit().await
 }
 
 fn source<'s>(common: &Common, database: &'s Database, sandbox: Option<&'s Database>, keys: &StoreKeys) -> Source<'s> {
@@ -183,6 +193,7 @@ async fn restore_into(common: &Common, inspected: &Inspected) -> Result<Database
         .restore(&target, async |connection: &mut Connection| {
             SqlRestores(connection).insert(&restore).await?;
             skip_numbers(connection, restore.backup_at, restore.restored_at).await?;
+            record_in_audit_log(connection, &audit_entry(Operation::RestoreBackup, Vec::new())).await?;
             // The key is written before the commit: a database without its key would be worthless.
             keys::restore(common, &seed).map_err(|error| StorageError::Driver(error.into()))
         })

@@ -2,21 +2,26 @@
 
 use crate::compose::{Failure, open_store};
 use crate::config::{ClockCommand, Common, KeyCommand, PassportCommand};
+use souk_adapters::system::{SystemClock, SystemRandom};
 use souk_api::auth::{CreatedKey, NewKey, create_key};
 use souk_domain::access::{self, AuditActor, AuditEntry, Operation, Scope};
 use souk_domain::context::Context;
 use souk_domain::operation::{StoredDoubt, TimeSource, confirm_clock};
-use souk_domain::shared::{ApiKeyId, AuditEntryId, EventId, Mode, PassportId};
+use souk_domain::shared::{ApiKeyId, AuditEntryId, Clock, EventId, Mode, PassportId};
 
 /// Maximum number of dead letters in one listing.
 const DEAD_LETTERS_MAX: u32 = 100;
 
 /// Makes the audit log record what the command commits.
 pub fn audited(ctx: &Context, operation: Operation, objects: Vec<String>) -> Context {
-    let now = ctx.now();
-    let id = AuditEntryId::new(now, ctx.random.as_ref());
-    let entry = AuditEntry { id, at: now, actor: AuditActor::Command, operation, mode: None, objects, address: None };
-    Context { store: ctx.store.audited(entry), ..ctx.clone() }
+    Context { store: ctx.store.audited(audit_entry(operation, objects)), ..ctx.clone() }
+}
+
+/// The audit log's entry of a command that does this now.
+pub fn audit_entry(operation: Operation, objects: Vec<String>) -> AuditEntry {
+    let now = SystemClock.now();
+    let id = AuditEntryId::new(now, &SystemRandom);
+    AuditEntry { id, at: now, actor: AuditActor::Command, operation, mode: None, objects, address: None }
 }
 
 pub async fn migrate(common: &Common) -> Result<(), Failure> {

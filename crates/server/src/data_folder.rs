@@ -2,7 +2,7 @@
 
 use crate::config::{Command, Common};
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,11 @@ pub fn create(folder: &Path) -> Result<(), String> {
         };
         let is_private = entry.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 == 0);
         if !is_private {
-            std::fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(|error| describe(&path, error))?;
+            match std::fs::set_permissions(&path, Permissions::from_mode(mode)) {
+                // Another process has removed it: SQLite removes its files beside the database when the last connection closes.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                changed => changed.map_err(|error| describe(&path, error))?,
+            }
         }
     }
     Ok(())

@@ -1,7 +1,9 @@
 //! The command `souk doctor`: checks what the store needs outside its own database, and says how to provide what is missing.
 
+use crate::commands::audited;
 use crate::compose::{Failure, open_with_networks};
 use crate::config::DoctorArgs;
+use souk_domain::access::Operation;
 use souk_domain::doctor;
 use souk_domain::operation::{DiskShortage, Finding, FindingCode, Severity};
 use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck, RailError, Sandbox};
@@ -27,7 +29,9 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
             checked += 1;
             let mut check = payment::check_method(&ctx, &method).await?;
             if args.stake_for_gas && check.gas.as_ref().is_some_and(|gas| gas.status() == GasStatus::ReadyToStake) {
-                check.gas = Some(payment::stake_for_gas(&ctx, mode, &method.id).await?);
+                check.gas = Some(
+                    payment::stake_for_gas(&audited(&ctx, Operation::StakeForGas, vec![method.id.to_string()]), mode, &method.id).await?,
+                );
             }
             // The running store may have been started with another option, and says so itself.
             is_sandbox_on |= method.settings.is_sandbox() && check.problem.is_none();

@@ -6,11 +6,13 @@
 //! | `pages`: signs links in emails | links in earlier emails end |
 //! | `app`: the account and DID of the store, and the sandbox's keys | stays, encrypted in the database |
 
+use crate::commands::audit_entry;
 use crate::config::{Common, SecretSeed, parse_secret};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use souk_adapters::persistence::{Database, KeyFit, SecretBox, claim_key, key_fit, rotate_key, stored_identity};
 use souk_adapters::system::SystemRandom;
+use souk_domain::access::Operation;
 use souk_domain::shared::{Random, StorageError};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -151,7 +153,9 @@ pub async fn rotate(common: &Common, database: &Database, keys: &StoreKeys, new:
         write_new(&next, &new).map_err(described(&next))?;
     }
     let (from, to) = (secret_box(&keys.seed), secret_box(&new));
-    let count = rotate_key(database, &from, &to, &keys.identity.to_hex()).await.map_err(|error| error.to_string())?;
+    let count = rotate_key(database, &from, &to, &keys.identity.to_hex(), &audit_entry(Operation::RotateKey, Vec::new()))
+        .await
+        .map_err(|error| error.to_string())?;
     if !is_configured {
         replace(&next, &path)?;
     }

@@ -1,6 +1,8 @@
 //! The binary: `souk serve | work | migrate | backup | restore | rotate-key | key | passport | clock | dead-letters | doctor | verify |
 //! ledger | openapi`.
 
+#[cfg(test)]
+mod audit_tests;
 mod backup;
 mod checkout_prerender;
 mod commands;
@@ -23,6 +25,7 @@ mod serve;
 mod verify;
 
 use clap::Parser;
+use compose::Failure;
 use config::{Cli, Command, LedgerCommand, LogFormat, VerifyArgs, hide_secrets};
 use rustix::fs::Mode;
 use std::env::VarError;
@@ -55,34 +58,37 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let result = runtime.block_on(async {
-        match cli.command {
-            Command::Serve(args) => serve::serve(*args).await,
-            Command::Work(args) => serve::work(args).await,
-            Command::Migrate(common) => commands::migrate(&common).await,
-            Command::Key { common, command } => commands::key(&common, command).await,
-            Command::Passport { common, command } => commands::passport(&common, command).await,
-            Command::Clock { common, command } => commands::clock(&common, command).await,
-            Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
-            Command::Doctor(args) => doctor::run(&args).await,
-            Command::Backup(args) => backup::back_up(&args).await,
-            Command::Restore(args) => backup::restore(&args).await,
-            Command::RotateKey(args) => backup::rotate_key(&args).await,
-            Command::Verify(VerifyArgs { common, history: None, networks, .. }) => verify::check(&common, networks.as_ref()).await,
-            Command::Verify(VerifyArgs { common, history: Some(count), histories, .. }) => histories::run(common, count, &histories).await,
-            Command::HistoryProcess(args) => histories::process(args).await,
-            Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
-            Command::Openapi => {
-                println!("{}", souk_api::document());
-                Ok(())
-            }
-        }
-    });
+    let result = runtime.block_on(run(cli.command));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("souk: {error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a command. The caller holds its locks.
+async fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(args) => serve::serve(*args).await,
+        Command::Work(args) => serve::work(args).await,
+        Command::Migrate(common) => commands::migrate(&common).await,
+        Command::Key { common, command } => commands::key(&common, command).await,
+        Command::Passport { common, command } => commands::passport(&common, command).await,
+        Command::Clock { common, command } => commands::clock(&common, command).await,
+        Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
+        Command::Doctor(args) => doctor::run(&args).await,
+        Command::Backup(args) => backup::back_up(&args).await,
+        Command::Restore(args) => backup::restore(&args).await,
+        Command::RotateKey(args) => backup::rotate_key(&args).await,
+        Command::Verify(VerifyArgs { common, history: None, networks, .. }) => verify::check(&common, networks.as_ref()).await,
+        Command::Verify(VerifyArgs { common, history: Some(count), histories, .. }) => histories::run(common, count, &histories).await,
+        Command::HistoryProcess(args) => histories::process(args).await,
+        Command::Ledger { common, command: LedgerCommand::Export } => verify::export(&common).await,
+        Command::Openapi => {
+            println!("{}", souk_api::document());
+            Ok(())
         }
     }
 }

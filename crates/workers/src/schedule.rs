@@ -2,6 +2,7 @@
 //! processed once.
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use souk_domain::access::AUDIT_LOG_RETENTION;
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
@@ -53,7 +54,8 @@ enum RecurringJob {
     RetryWithoutGas,
     /// Continues test clocks whose job was lost.
     AdvanceClocks,
-    /// Removes expired logins, connect sessions and idempotency keys, and old sessions that were never submitted.
+    /// Removes expired logins, connect sessions and idempotency keys, old sessions that were never submitted, and old entries of the audit
+    /// log.
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
@@ -323,6 +325,7 @@ enum Expired {
     UnsubmittedSessions,
     UnconfirmedAddresses,
     HourlyCounts,
+    AuditLog,
 }
 
 /// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
@@ -334,6 +337,7 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::UnsubmittedSessions,
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
+        Expired::AuditLog,
     ] {
         for _ in 0..PRUNE_CHUNKS_MAX {
             if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
@@ -360,6 +364,7 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
         }
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
+        Expired::AuditLog => unit.audit_log().prune(now.minus(AUDIT_LOG_RETENTION), CHUNK).await?,
     };
     unit.commit().await?;
     Ok(removed)

@@ -4008,7 +4008,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Download everything that is stored about the signed-in user, in both modes. */
+        /** Download everything that is stored about the signed-in user, in both modes; at most ten times an hour. */
         get: {
             parameters: {
                 query?: never;

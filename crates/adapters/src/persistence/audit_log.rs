@@ -1,22 +1,32 @@
 //! The audit log, and the entries that units of work add to it.
 
-use super::columns::read_json;
-use super::listing::{Listing, list, listing};
-use super::{Connection, Row, Values};
+use super::columns::{keys, read_json};
+use super::listing::{Listing, list, listing, sql_per_dialect};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::{ActorKind, AuditActor, AuditEntry, AuditFilter, AuditLog, Did};
-use souk_domain::shared::{ApiKeyId, AuditEntryId, Listed, Page, StorageError};
+use souk_domain::shared::{ApiKeyId, AuditEntryId, Listed, Page, StorageError, Timestamp};
 use std::sync::{Arc, Mutex, PoisonError};
 
-macro_rules! entries {
-    ($($conditions:tt)+) => {
-        listing!("audit_log", $($conditions)+ " AND ($4 IS NULL OR actor = $4) AND ($5 IS NULL OR actor_kind = $5)
-                                                AND ($6 IS NULL OR operation = $6)")
-    };
-}
-pub(super) const ALL: Listing = entries!("$7 IS NULL");
-pub(super) const OF_OBJECT: Listing = entries!("id IN (SELECT entry_id FROM audit_objects WHERE object_id = $7)");
+// One list for each filter, so that each reads an index from its newest matching entry on.
+pub(super) const ALL: Listing = listing!("audit_log", "1 = 1");
+pub(super) const OF_ACTOR: Listing = listing!("audit_log", "actor = $4");
+pub(super) const OF_ACTOR_AND_OPERATION: Listing = listing!("audit_log", "actor = $4 AND operation = $5");
+pub(super) const OF_KIND: Listing = listing!("audit_log", "actor_kind = $4");
+pub(super) const OF_KIND_AND_OPERATION: Listing = listing!("audit_log", "actor_kind = $4 AND operation = $5");
+pub(super) const OF_OPERATION: Listing = listing!("audit_log", "operation = $4");
+/// The entries of one object are few, so its other filters need no index.
+pub(super) const OF_OBJECT: Listing = listing!(
+    "audit_log",
+    "id IN (SELECT entry_id FROM audit_objects WHERE object_id = $4) AND ($5 IS NULL OR actor = $5)
+     AND ($6 IS NULL OR actor_kind = $6) AND ($7 IS NULL OR operation = $7)"
+);
+
+/// The oldest entries, which are deleted if they are from before `$1`. Entries are ordered by time as by id.
+pub(super) const EXPIRED: &str = "SELECT id FROM (SELECT id, at FROM audit_log ORDER BY id LIMIT $2) AS oldest WHERE at < $1 ORDER BY id";
+pub(super) const DELETE_OBJECTS: Sql = sql_per_dialect!("DELETE FROM audit_objects WHERE entry_id " (among "$1"));
+const DELETE: Sql = sql_per_dialect!("DELETE FROM audit_log WHERE id " (among "$1"));
 
 /// The kinds of objects that entries name if a call creates them.
 pub(super) const KINDS: &[&str] = &["re_", "cn_", "cs_", "prod_", "price_", "plink_", "pm_", "pc_", "clock_", "key_", "pass_"];
@@ -28,10 +38,44 @@ pub struct SqlAuditLog<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl AuditLog for SqlAuditLog<'_> {
+    async fn record_effect(&mut self) -> Result<(), StorageError> {
+        self.0.query("SELECT 1 AS one").one().await.map(drop)
+    }
+
     async fn list(&mut self, filter: &AuditFilter, page: &Page) -> Result<Listed<AuditEntry>, StorageError> {
-        let listing = if filter.object.is_some() { &OF_OBJECT } else { &ALL };
-        let (kind, operation) = (filter.kind.map(|kind| kind.name().to_owned()), filter.operation);
-        list(self.0, listing, page, |query| query.bind(&filter.actor).bind(&kind).bind(operation).bind(&filter.object), entry).await
+        let kind = filter.kind.map(|kind| kind.name().to_owned());
+        let (actor, operation) = (&filter.actor, filter.operation);
+        if let Some(object) = &filter.object {
+            return list(self.0, &OF_OBJECT, page, |query| query.bind(object).bind(actor).bind(&kind).bind(operation), entry).await;
+        }
+        match (actor, &kind, operation) {
+            (Some(actor), Some(_), _) if filter.kind != Some(ActorKind::of(actor)) => Ok(Listed { count: 0, list: Vec::new() }),
+            (Some(actor), _, Some(operation)) => {
+                list(self.0, &OF_ACTOR_AND_OPERATION, page, |query| query.bind(actor).bind(operation), entry).await
+            }
+            (Some(actor), _, None) => list(self.0, &OF_ACTOR, page, |query| query.bind(actor), entry).await,
+            (None, Some(kind), Some(operation)) => {
+                list(self.0, &OF_KIND_AND_OPERATION, page, |query| query.bind(kind).bind(operation), entry).await
+            }
+            (None, Some(kind), None) => list(self.0, &OF_KIND, page, |query| query.bind(kind), entry).await,
+            (None, None, Some(operation)) => list(self.0, &OF_OPERATION, page, |query| query.bind(operation), entry).await,
+            (None, None, None) => list(self.0, &ALL, page, |query| query, entry).await,
+        }
+    }
+
+    async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        let rows = self.0.query(EXPIRED).bind(before).bind(limit).all().await?;
+        let expired: Vec<String> = rows.iter().map(|row| row.get("id")).collect::<Result<_, _>>()?;
+        if expired.is_empty() {
+            return Ok(0);
+        }
+        // The database deletes no entry that is not from before this time.
+        let announce = "INSERT INTO audit_retention (id, kept_since) VALUES (1, $1)
+                        ON CONFLICT (id) DO UPDATE SET kept_since = excluded.kept_since
+                        WHERE audit_retention.kept_since < excluded.kept_since";
+        self.0.query(announce).bind(before).execute().await?;
+        self.0.query_per_dialect(DELETE_OBJECTS).bind(keys(&expired)).execute().await?;
+        self.0.query_per_dialect(DELETE).bind(keys(&expired)).execute().await
     }
 }
 
@@ -74,23 +118,31 @@ impl AuditedCall {
         if connection.is_unused() || *self.is_written.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(false);
         }
-        let entry = &self.entry;
-        let mut objects = entry.objects.clone();
+        let mut objects = self.entry.objects.clone();
         objects.extend(connection.noted().iter().filter(|id| KINDS.iter().any(|kind| id.starts_with(kind))).cloned());
-        let mut seen = std::collections::BTreeSet::new();
-        objects.retain(|id| seen.insert(id.clone()));
-        objects.truncate(OBJECTS_MAX);
-        let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, livemode, objects, address)";
-        let json: Value = objects.iter().cloned().map(Value::String).collect();
-        let row = Values::default().bind(&entry.id).bind(entry.at).bind(entry.actor.kind().name()).bind(entry.actor.id());
-        let row = row.bind(entry.operation).bind(entry.mode).bind(json).bind(&entry.address);
-        connection.insert_deferred(into, vec![row], "").await?;
-        let rows = objects.iter().map(|object| Values::default().bind(object).bind(&entry.id)).collect();
-        connection.insert_deferred("INSERT INTO audit_objects (object_id, entry_id)", rows, "").await?;
+        insert(connection, &self.entry, objects).await?;
         Ok(true)
     }
 
     pub(super) fn confirm(&self) {
         *self.is_written.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
+}
+
+/// Writes the entry of a command that works on the database itself, in its transaction.
+pub async fn record(connection: &mut Connection, entry: &AuditEntry) -> Result<(), StorageError> {
+    insert(connection, entry, entry.objects.clone()).await
+}
+
+async fn insert(connection: &mut Connection, entry: &AuditEntry, mut objects: Vec<String>) -> Result<(), StorageError> {
+    let mut seen = std::collections::BTreeSet::new();
+    objects.retain(|id| seen.insert(id.clone()));
+    objects.truncate(OBJECTS_MAX);
+    let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, livemode, objects, address)";
+    let json: Value = objects.iter().cloned().map(Value::String).collect();
+    let row = Values::default().bind(&entry.id).bind(entry.at).bind(entry.actor.kind().name()).bind(entry.actor.id());
+    let row = row.bind(entry.operation).bind(entry.mode).bind(json).bind(&entry.address);
+    connection.insert_deferred(into, vec![row], "").await?;
+    let rows = objects.iter().map(|object| Values::default().bind(object).bind(&entry.id)).collect();
+    connection.insert_deferred("INSERT INTO audit_objects (object_id, entry_id)", rows, "").await
 }

@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, or_by_id, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::customer::{Customer, Customers};
+use souk_domain::customer::{Customer, Customers, ProviderCustomer};
 use souk_domain::shared::{CustomerId, Listed, MethodId, Mode, Page, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id " (among "$1") " ORDER BY id");
@@ -71,16 +71,16 @@ impl Customers for SqlCustomers<'_> {
         customer(&query.one().await?)
     }
 
-    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<String>, StorageError> {
-        let select = "SELECT provider_id FROM provider_customers WHERE customer_id = $1 AND method_id = $2";
+    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<ProviderCustomer>, StorageError> {
+        let select = "SELECT provider_id, erased FROM provider_customers WHERE customer_id = $1 AND method_id = $2";
         let row = self.0.query(select).bind(customer).bind(method).optional().await?;
-        row.map(|row| row.get("provider_id")).transpose()
+        row.map(|row| Ok(ProviderCustomer { provider_id: row.get("provider_id")?, is_erased: row.get("erased")? })).transpose()
     }
 
     async fn set_provider_customer(&mut self, customer: &CustomerId, method: &MethodId, provider_id: &str) -> Result<(), StorageError> {
-        let upsert = "INSERT INTO provider_customers (customer_id, method_id, provider_id) VALUES ($1, $2, $3)
-                      ON CONFLICT (customer_id, method_id) DO UPDATE SET provider_id = excluded.provider_id";
-        self.0.query(upsert).bind(customer).bind(method).bind(provider_id).execute().await.map(drop)
+        let upsert = "INSERT INTO provider_customers (customer_id, method_id, provider_id, erased) VALUES ($1, $2, $3, $4)
+                      ON CONFLICT (customer_id, method_id) DO UPDATE SET provider_id = excluded.provider_id, erased = excluded.erased";
+        self.0.query(upsert).bind(customer).bind(method).bind(provider_id).bind(false).execute().await.map(drop)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The key of a store: whether its database was encrypted with it, and its replacement by another one.
 
+use super::audit_log::record;
 use super::secret_box::{SecretBox, place};
 use super::{Connection, Database, Row, Values, tables};
+use souk_domain::access::AuditEntry;
 use souk_domain::shared::StorageError;
 
 /// Secrets that are read and encrypted again at a time.
@@ -117,15 +119,22 @@ pub async fn stored_identity(database: &Database, secrets: &SecretBox) -> Result
     secrets.open_column(TABLE, VALUE, IDENTITY, &sealed).map(Some)
 }
 
-/// Encrypts every secret with another key, in one transaction, and keeps the identity. Returns the number of secrets. No process may have
+/// Encrypts every secret with another key, in one transaction with the entry of the audit log, and keeps the identity. Returns the number of secrets. No process may have
 /// the database open with the old key.
-pub async fn rotate_key(database: &Database, from: &SecretBox, to: &SecretBox, identity: &str) -> Result<u64, StorageError> {
+pub async fn rotate_key(
+    database: &Database,
+    from: &SecretBox,
+    to: &SecretBox,
+    identity: &str,
+    entry: &AuditEntry,
+) -> Result<u64, StorageError> {
     let mut connection = database.begin_unlimited().await?;
     insert(&mut connection, from, IDENTITY, identity).await?;
     let mut count = 0;
     for column in &SECRET_COLUMNS {
         count += encrypt_again(&mut connection, column, from, to).await?;
     }
+    record(&mut connection, entry).await?;
     connection.commit().await?;
     Ok(count)
 }

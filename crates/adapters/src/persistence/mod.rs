@@ -70,7 +70,7 @@ mod value;
 pub use api_keys::SqlApiKeys;
 pub use apps::SqlApps;
 pub use attempts::SqlAttempts;
-pub use audit_log::SqlAuditLog;
+pub use audit_log::{SqlAuditLog, record as record_in_audit_log};
 pub use backlog::{Backlog, QueueDepth, backlog};
 pub use balances::SqlBalances;
 pub use browser_sessions::SqlBrowserSessions;

@@ -5,20 +5,23 @@ use super::Kind;
 /// The rows of a user in one table.
 pub(super) struct Exported {
     pub table: &'static str,
-    /// `$1` is the DID of the user.
-    pub select: &'static str,
+    /// The columns of a unique key, by which the rows are ordered.
+    pub key: &'static [&'static str],
+    /// The next rows: `$1` is the DID of the user, followed by the key of the last row before, and the number of rows.
+    pub page: &'static str,
     pub fields: &'static [(&'static str, Kind)],
 }
 
 /// Columns that would let the holder of an export act as the user, or that name an administrator.
 #[cfg(test)]
-pub(super) const WITHHELD: [&str; 2] = ["browser_sessions.token", "found_payments.handled_by"];
+pub(super) const WITHHELD: [&str; 4] =
+    ["browser_sessions.token", "attempts.connect_token", "attempts.client_secret", "found_payments.handled_by"];
 
-/// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, messages in delivery, and
-/// the bytes that were sent to networks for exported payments. `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
+/// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, and messages in delivery.
+/// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 35] = [
+pub(super) const NOT_EXPORTED: [&str; 33] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -30,16 +33,14 @@ pub(super) const NOT_EXPORTED: [&str; 35] = [
     "restores",
     "store_secrets",
     "api_keys",
-    "audit_log",
     "audit_objects",
+    "audit_retention",
     "connect_sessions",
     "idempotency_keys",
     "payment_methods",
     "currencies",
     "payment_links",
     "session_starts",
-    "attempts",
-    "attempt_invoices",
     "number_series",
     "number_gaps",
     "journal_entries",
@@ -56,510 +57,304 @@ pub(super) const NOT_EXPORTED: [&str; 35] = [
     "mandate_invoices",
 ];
 
+/// The fields of a table with their kinds.
+macro_rules! fields {
+    ($($name:ident: $kind:ident),*) => { &[$((stringify!($name), Kind::$kind)),*] };
+}
+
+/// The next rows of a table that fulfill a condition.
+macro_rules! page {
+    ($table:literal, $key:literal => $($condition:tt)+) => {
+        concat!("SELECT * FROM ", $table, " WHERE ", $($condition)+, " AND ", $key, " > $2 ORDER BY ", $key, " LIMIT $3")
+    };
+    ($table:literal, $first:literal, $second:literal => $($condition:tt)+) => {
+        concat!(
+            "SELECT * FROM ", $table, " WHERE ", $($condition)+,
+            " AND (", $first, ", ", $second, ") > ($2, $3) ORDER BY ", $first, ", ", $second, " LIMIT $4"
+        )
+    };
+}
+
+/// The checkout sessions of a user. A condition with OR would read the whole table.
+macro_rules! of_payer {
+    () => {
+        "id IN (SELECT id FROM checkout_sessions WHERE payer = $1
+                UNION SELECT id FROM checkout_sessions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"
+    };
+}
+pub(super) use of_payer;
+
+/// The objects of a user that attempts are made for.
+macro_rules! attempts_of_user {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " (SELECT id FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM stakes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
+               UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))",
+            $after
+        )
+    };
+}
+
 pub(super) const EXPORTED: &[Exported] = &[
     Exported {
         table: "users",
-        select: "SELECT * FROM users WHERE did = $1 ORDER BY did",
-        fields: &[
-            ("did", Kind::Text),
-            ("public_key", Kind::Text),
-            ("full_name", Kind::Text),
-            ("email", Kind::Text),
-            ("phone", Kind::Text),
-            ("address", Kind::Json),
-            ("language", Kind::Text),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["did"],
+        page: page!("users", "did" => "did = $1"),
+        fields: fields!(
+            did: Text, public_key: Text, full_name: Text, email: Text, phone: Text, address: Json, language: Text, created_at: Time,
+            updated_at: Time
+        ),
     },
     Exported {
         table: "passports",
-        select: "SELECT * FROM passports WHERE holder = $1 ORDER BY id",
-        fields: &[("id", Kind::Text), ("holder", Kind::Text), ("role", Kind::Text), ("issued_at", Kind::Time), ("revoked_at", Kind::Time)],
+        key: &["id"],
+        page: page!("passports", "id" => "holder = $1"),
+        fields: fields!(id: Text, holder: Text, role: Text, issued_at: Time, revoked_at: Time),
+    },
+    Exported {
+        table: "audit_log",
+        key: &["id"],
+        page: page!("audit_log", "id" => "actor_kind = 'user' AND actor = $1"),
+        fields: fields!(id: Text, at: Time, actor_kind: Text, actor: Text, operation: Text, livemode: Bool, objects: Json, address: Text),
     },
     Exported {
         table: "browser_sessions",
-        select: "SELECT * FROM browser_sessions WHERE user_did = $1 ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("user_did", Kind::Text),
-            ("device", Kind::Text),
-            ("created_at", Kind::Time),
-            ("signed_in_at", Kind::Time),
-            ("used_at", Kind::Time),
-            ("expires_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("browser_sessions", "id" => "user_did = $1"),
+        fields: fields!(id: Text, user_did: Text, device: Text, created_at: Time, signed_in_at: Time, used_at: Time, expires_at: Time),
     },
     Exported {
         table: "customers",
-        select: "SELECT * FROM customers WHERE did = $1 ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("did", Kind::Text),
-            ("name", Kind::Text),
-            ("email", Kind::Text),
-            ("phone", Kind::Text),
-            ("address", Kind::Json),
-            ("language", Kind::Text),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-            ("links_revoked_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("customers", "id" => "did = $1"),
+        fields: fields!(
+            id: Text, livemode: Bool, did: Text, name: Text, email: Text, phone: Text, address: Json, language: Text, created_at: Time,
+            updated_at: Time, links_revoked_at: Time
+        ),
     },
     Exported {
         table: "provider_customers",
-        select: "SELECT * FROM provider_customers WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY customer_id, method_id",
-        fields: &[("customer_id", Kind::Text), ("method_id", Kind::Text), ("provider_id", Kind::Text)],
+        key: &["customer_id", "method_id"],
+        page: page!("provider_customers", "customer_id", "method_id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(customer_id: Text, method_id: Text, provider_id: Text, erased: Bool),
     },
     Exported {
         table: "checkout_sessions",
-        select: "SELECT * FROM checkout_sessions WHERE payer = $1 OR customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("kind", Kind::Text),
-            ("status", Kind::Text),
-            ("payment_status", Kind::Text),
-            ("link_id", Kind::Text),
-            ("items", Kind::Json),
-            ("currency_id", Kind::Text),
-            ("form", Kind::Json),
-            ("terms", Kind::Json),
-            ("requires_cross_sell", Kind::Bool),
-            ("success_url", Kind::Text),
-            ("cancel_url", Kind::Text),
-            ("browser", Kind::Text),
-            ("visitor", Kind::Text),
-            ("payer", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("contact", Kind::Json),
-            ("method_id", Kind::Text),
-            ("intent_id", Kind::Text),
-            ("invoice_id", Kind::Text),
-            ("subscription_ids", Kind::Json),
-            ("mandate_id", Kind::Text),
-            ("stake_id", Kind::Text),
-            ("trial_end", Kind::Time),
-            ("amount_total", Kind::Amount),
-            ("metadata", Kind::Json),
-            ("expires_at", Kind::Time),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-            ("version", Kind::Integer),
-        ],
+        key: &["id"],
+        page: page!("checkout_sessions", "id" => of_payer!()),
+        fields: fields!(
+            id: Text, livemode: Bool, kind: Text, status: Text, payment_status: Text, link_id: Text, items: Json, currency_id: Text,
+            form: Json, terms: Json, requires_cross_sell: Bool, success_url: Text, cancel_url: Text, browser: Text, visitor: Text,
+            payer: Text, customer_id: Text, contact: Json, method_id: Text, intent_id: Text, invoice_id: Text, subscription_ids: Json,
+            mandate_id: Text, stake_id: Text, trial_end: Time, amount_total: Amount, metadata: Json, expires_at: Time, created_at: Time,
+            updated_at: Time, version: Integer
+        ),
     },
     Exported {
         table: "payment_intents",
-        select: "SELECT * FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("status", Kind::Text),
-            ("description", Kind::Text),
-            ("name", Kind::Text),
-            ("name_zh", Kind::Text),
-            ("name_others", Kind::Integer),
-            ("amount", Kind::Amount),
-            ("amount_received", Kind::Amount),
-            ("amount_refunded", Kind::Amount),
-            ("currency_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("session_id", Kind::Text),
-            ("invoices", Kind::Json),
-            ("last_error", Kind::Json),
-            ("reference", Kind::Text),
-            ("payer", Kind::Text),
-            ("held_attempt_id", Kind::Text),
-            ("metadata", Kind::Json),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("payment_intents", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, status: Text, description: Text, name: Text, name_zh: Text, name_others: Integer, amount: Amount,
+            amount_received: Amount, amount_refunded: Amount, currency_id: Text, method_id: Text, customer_id: Text, subscription_id:
+            Text, session_id: Text, invoices: Json, last_error: Json, reference: Text, payer: Text, held_attempt_id: Text, metadata:
+            Json, created_at: Time, updated_at: Time
+        ),
+    },
+    Exported {
+        table: "attempts",
+        key: &["id"],
+        page: page!("attempts", "id" => attempts_of_user!("subject IN", "")),
+        fields: fields!(
+            id: Text, purpose: Text, subject: Text, session_id: Text, kind: Text, method_id: Text, currency_id: Text, amount: Amount,
+            status: Text, payer: Text, bytes: Bytes, hash: Text, provider_id: Text, card: Json, period: Json, last_error: Json, checks:
+            Integer, check_at: Time, sent_at: Time, recheck_at: Time, doubted: Bool, reversed_at: Time, created_at: Time, updated_at:
+            Time
+        ),
+    },
+    Exported {
+        table: "attempt_invoices",
+        key: &["attempt_id", "invoice_id"],
+        page: page!("attempt_invoices", "attempt_id", "invoice_id" => attempts_of_user!("attempt_id IN (SELECT id FROM attempts WHERE subject IN", ")")),
+        fields: fields!(attempt_id: Text, invoice_id: Text, amount: Amount, open: Bool),
     },
     Exported {
         table: "mandates",
-        select: "SELECT * FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("customer_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("status", Kind::Text),
-            ("details", Kind::Json),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("mandates", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, customer_id: Text, method_id: Text, status: Text, details: Json, created_at: Time, updated_at:
+            Time
+        ),
     },
     Exported {
         table: "invoices",
-        select: "SELECT * FROM invoices WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("document", Kind::Text),
-            ("number", Kind::Integer),
-            ("status", Kind::Text),
-            ("reason", Kind::Text),
-            ("description", Kind::Text),
-            ("name", Kind::Text),
-            ("name_zh", Kind::Text),
-            ("name_others", Kind::Integer),
-            ("customer_id", Kind::Text),
-            ("currency_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("session_id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("period_start", Kind::Time),
-            ("period_end", Kind::Time),
-            ("intent_id", Kind::Text),
-            ("reference", Kind::Text),
-            ("bill_to", Kind::Json),
-            ("discount", Kind::Amount),
-            ("tax", Kind::Amount),
-            ("total", Kind::Amount),
-            ("amount_paid", Kind::Amount),
-            ("amount_credited", Kind::Amount),
-            ("failure_count", Kind::Integer),
-            ("retry_at", Kind::Time),
-            ("clock_id", Kind::Text),
-            ("created_at", Kind::Time),
-            ("finalized_at", Kind::Time),
-            ("paid_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("invoices", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, document: Text, number: Integer, status: Text, reason: Text, description: Text, name: Text,
+            name_zh: Text, name_others: Integer, customer_id: Text, currency_id: Text, method_id: Text, session_id: Text,
+            subscription_id: Text, period_start: Time, period_end: Time, intent_id: Text, reference: Text, bill_to: Json, discount:
+            Amount, tax: Amount, total: Amount, amount_paid: Amount, amount_credited: Amount, failure_count: Integer, retry_at: Time,
+            clock_id: Text, created_at: Time, finalized_at: Time, paid_at: Time, updated_at: Time
+        ),
     },
     Exported {
         table: "invoice_items",
-        select: "SELECT * FROM invoice_items WHERE invoice_id IN (SELECT id FROM invoices WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("invoice_id", Kind::Text),
-            ("position", Kind::Integer),
-            ("subscription_item_id", Kind::Text),
-            ("price_id", Kind::Text),
-            ("description", Kind::Text),
-            ("name", Kind::Text),
-            ("name_zh", Kind::Text),
-            ("name_others", Kind::Integer),
-            ("quantity", Kind::Integer),
-            ("unit_amount", Kind::Amount),
-            ("amount", Kind::Amount),
-            ("discount", Kind::Amount),
-            ("tax", Kind::Amount),
-            ("credited", Kind::Amount),
-            ("period_start", Kind::Time),
-            ("period_end", Kind::Time),
-            ("covers_until", Kind::Time),
-            ("pricing_formula", Kind::Json),
-        ],
+        key: &["id"],
+        page: page!("invoice_items", "id" => "invoice_id IN (SELECT id FROM invoices WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"),
+        fields: fields!(
+            id: Text, invoice_id: Text, position: Integer, subscription_item_id: Text, price_id: Text, description: Text, name: Text,
+            name_zh: Text, name_others: Integer, quantity: Integer, unit_amount: Amount, amount: Amount, discount: Amount, tax: Amount,
+            credited: Amount, period_start: Time, period_end: Time, covers_until: Time, pricing_formula: Json
+        ),
     },
     Exported {
         table: "invoice_payments",
-        select: "SELECT * FROM invoice_payments WHERE invoice_id IN (SELECT id FROM invoices WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("invoice_id", Kind::Text),
-            ("source", Kind::Text),
-            ("attempt_id", Kind::Text),
-            ("intent_id", Kind::Text),
-            ("balance_transaction_id", Kind::Text),
-            ("amount", Kind::Amount),
-            ("refunded", Kind::Amount),
-            ("disputed", Kind::Amount),
-            ("reversed", Kind::Amount),
-            ("created_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("invoice_payments", "id" => "invoice_id IN (SELECT id FROM invoices WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"),
+        fields: fields!(
+            id: Text, invoice_id: Text, source: Text, attempt_id: Text, intent_id: Text, balance_transaction_id: Text, amount: Amount,
+            refunded: Amount, disputed: Amount, reversed: Amount, created_at: Time
+        ),
     },
     Exported {
         table: "subscriptions",
-        select: "SELECT * FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("status", Kind::Text),
-            ("description", Kind::Text),
-            ("name", Kind::Text),
-            ("name_zh", Kind::Text),
-            ("name_others", Kind::Integer),
-            ("customer_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("currency_id", Kind::Text),
-            ("mandate_id", Kind::Text),
-            ("session_id", Kind::Text),
-            ("cycle", Kind::Json),
-            ("anchor", Kind::Time),
-            ("period_index", Kind::Integer),
-            ("period_start", Kind::Time),
-            ("period_end", Kind::Time),
-            ("trial_start", Kind::Time),
-            ("trial_end", Kind::Time),
-            ("cancel_at_period_end", Kind::Bool),
-            ("cancel_at", Kind::Time),
-            ("canceled_at", Kind::Time),
-            ("ended_at", Kind::Time),
-            ("cancellation", Kind::Json),
-            ("past_due_since", Kind::Time),
-            ("paused_at", Kind::Time),
-            ("days_until_cancel", Kind::Integer),
-            ("billing_threshold", Kind::Amount),
-            ("resets_anchor", Kind::Bool),
-            ("stake_id", Kind::Text),
-            ("overdraft_stake_id", Kind::Text),
-            ("overdraft_at", Kind::Time),
-            ("latest_invoice_id", Kind::Text),
-            ("clock_id", Kind::Text),
-            ("due_at", Kind::Time),
-            ("on_hold", Kind::Text),
-            ("on_hold_detail", Kind::Text),
-            ("held_at", Kind::Time),
-            ("approved_until", Kind::Time),
-            ("resumes_at", Kind::Time),
-            ("invoiced_on", Kind::Time),
-            ("invoiced_count", Kind::Integer),
-            ("metadata", Kind::Json),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-            ("version", Kind::Integer),
-        ],
+        key: &["id"],
+        page: page!("subscriptions", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, status: Text, description: Text, name: Text, name_zh: Text, name_others: Integer, customer_id:
+            Text, method_id: Text, currency_id: Text, mandate_id: Text, session_id: Text, cycle: Json, anchor: Time, period_index:
+            Integer, period_start: Time, period_end: Time, trial_start: Time, trial_end: Time, cancel_at_period_end: Bool, cancel_at:
+            Time, canceled_at: Time, ended_at: Time, cancellation: Json, past_due_since: Time, paused_at: Time, days_until_cancel:
+            Integer, billing_threshold: Amount, resets_anchor: Bool, stake_id: Text, overdraft_stake_id: Text, overdraft_at: Time,
+            latest_invoice_id: Text, clock_id: Text, due_at: Time, on_hold: Text, on_hold_detail: Text, held_at: Time, approved_until:
+            Time, resumes_at: Time, invoiced_on: Time, invoiced_count: Integer, metadata: Json, created_at: Time, updated_at: Time,
+            version: Integer
+        ),
     },
     Exported {
         table: "subscription_items",
-        select: "SELECT * FROM subscription_items WHERE subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("position", Kind::Integer),
-            ("price_id", Kind::Text),
-            ("quantity", Kind::Integer),
-            ("billed", Kind::Json),
-        ],
+        key: &["id"],
+        page: page!("subscription_items", "id" => "subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"),
+        fields: fields!(id: Text, subscription_id: Text, position: Integer, price_id: Text, quantity: Integer, billed: Json),
     },
     Exported {
         table: "usage_records",
-        select: "SELECT * FROM usage_records WHERE item_id IN (SELECT id FROM subscription_items WHERE subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("item_id", Kind::Text),
-            ("identifier", Kind::Text),
-            ("quantity", Kind::Integer),
-            ("action", Kind::Text),
-            ("used_at", Kind::Time),
-            ("created_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("usage_records", "id" => "item_id IN (SELECT id FROM subscription_items WHERE subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)))"),
+        fields: fields!(id: Text, item_id: Text, identifier: Text, quantity: Integer, action: Text, used_at: Time, created_at: Time),
     },
     Exported {
         table: "pending_plan_changes",
-        select: "SELECT * FROM pending_plan_changes WHERE subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) ORDER BY subscription_id",
-        fields: &[
-            ("subscription_id", Kind::Text),
-            ("price_id", Kind::Text),
-            ("quantity", Kind::Integer),
-            ("item_id", Kind::Text),
-            ("previewed_at", Kind::Time),
-            ("expected", Kind::Amount),
-            ("credited", Kind::Amount),
-            ("mandate_id", Kind::Text),
-            ("stake_id", Kind::Text),
-            ("deposit_hash", Kind::Text),
-            ("requested_before", Kind::Amount),
-            ("failure", Kind::Text),
-            ("decline", Kind::Json),
-            ("check_at", Kind::Time),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["subscription_id"],
+        page: page!("pending_plan_changes", "subscription_id" => "subscription_id IN (SELECT id FROM subscriptions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"),
+        fields: fields!(
+            subscription_id: Text, price_id: Text, quantity: Integer, item_id: Text, previewed_at: Time, expected: Amount, credited:
+            Amount, mandate_id: Text, stake_id: Text, deposit_hash: Text, requested_before: Amount, failure: Text, decline: Json,
+            check_at: Time, created_at: Time, updated_at: Time
+        ),
     },
     Exported {
         table: "trials",
-        select: "SELECT * FROM trials WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY customer_id, product_id",
-        fields: &[("customer_id", Kind::Text), ("product_id", Kind::Text), ("subscription_id", Kind::Text), ("started_at", Kind::Time)],
+        key: &["customer_id", "product_id"],
+        page: page!("trials", "customer_id", "product_id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(customer_id: Text, product_id: Text, subscription_id: Text, started_at: Time),
     },
     Exported {
         table: "test_clocks",
-        select: "SELECT * FROM test_clocks WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("name", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("now_at", Kind::Time),
-            ("target", Kind::Time),
-            ("touched_at", Kind::Time),
-            ("timeline", Kind::Json),
-            ("created_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("test_clocks", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, name: Text, customer_id: Text, now_at: Time, target: Time, touched_at: Time, timeline: Json, created_at: Time
+        ),
     },
     Exported {
         table: "stakes",
-        select: "SELECT * FROM stakes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("customer_id", Kind::Text),
-            ("payer", Kind::Text),
-            ("method_id", Kind::Text),
-            ("currency_id", Kind::Text),
-            ("subject", Kind::Text),
-            ("purpose", Kind::Text),
-            ("amount_requested", Kind::Amount),
-            ("amount", Kind::Amount),
-            ("amount_forfeited", Kind::Amount),
-            ("amount_returned", Kind::Amount),
-            ("amount_reserved", Kind::Amount),
-            ("reserved_by", Kind::Text),
-            ("reserved_for", Kind::Text),
-            ("status", Kind::Text),
-            ("release_reason", Kind::Text),
-            ("released_at", Kind::Time),
-            ("return_at", Kind::Time),
-            ("failure_count", Kind::Integer),
-            ("failure", Kind::Json),
-            ("reference", Kind::Text),
-            ("return_reference", Kind::Text),
-            ("checked_at", Kind::Time),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("stakes", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, customer_id: Text, payer: Text, method_id: Text, currency_id: Text, subject: Text, purpose: Text,
+            amount_requested: Amount, amount: Amount, amount_forfeited: Amount, amount_returned: Amount, amount_reserved: Amount,
+            reserved_by: Text, reserved_for: Text, status: Text, release_reason: Text, released_at: Time, return_at: Time,
+            failure_count: Integer, failure: Json, reference: Text, return_reference: Text, checked_at: Time, created_at: Time,
+            updated_at: Time
+        ),
     },
     Exported {
         table: "credit_notes",
-        select: "SELECT * FROM credit_notes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("number", Kind::Integer),
-            ("invoice_id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("currency_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("reason", Kind::Text),
-            ("memo", Kind::Text),
-            ("total", Kind::Amount),
-            ("due_reduced", Kind::Amount),
-            ("to_balance", Kind::Amount),
-            ("refunded", Kind::Amount),
-            ("created_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("credit_notes", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, number: Integer, invoice_id: Text, subscription_id: Text, customer_id: Text, currency_id: Text,
+            method_id: Text, reason: Text, memo: Text, total: Amount, due_reduced: Amount, to_balance: Amount, refunded: Amount,
+            created_at: Time
+        ),
     },
     Exported {
         table: "credit_note_items",
-        select: "SELECT * FROM credit_note_items WHERE note_id IN (SELECT id FROM credit_notes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)) ORDER BY note_id, position",
-        fields: &[
-            ("note_id", Kind::Text),
-            ("position", Kind::Integer),
-            ("invoice_item_id", Kind::Text),
-            ("amount", Kind::Amount),
-            ("discount", Kind::Amount),
-            ("tax", Kind::Amount),
-            ("revokes", Kind::Bool),
-            ("pricing_formula", Kind::Json),
-        ],
+        key: &["note_id", "position"],
+        page: page!("credit_note_items", "note_id", "position" => "note_id IN (SELECT id FROM credit_notes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"),
+        fields: fields!(
+            note_id: Text, position: Integer, invoice_item_id: Text, amount: Amount, discount: Amount, tax: Amount, revokes: Bool,
+            pricing_formula: Json
+        ),
     },
     Exported {
         table: "customer_balances",
-        select: "SELECT * FROM customer_balances WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY customer_id, currency_id",
-        fields: &[("customer_id", Kind::Text), ("currency_id", Kind::Text), ("amount", Kind::Amount), ("sequence", Kind::Integer)],
+        key: &["customer_id", "currency_id"],
+        page: page!("customer_balances", "customer_id", "currency_id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(customer_id: Text, currency_id: Text, amount: Amount, sequence: Integer),
     },
     Exported {
         table: "balance_transactions",
-        select: "SELECT * FROM balance_transactions WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("customer_id", Kind::Text),
-            ("currency_id", Kind::Text),
-            ("sequence", Kind::Integer),
-            ("type", Kind::Text),
-            ("amount", Kind::Amount),
-            ("balance_after", Kind::Amount),
-            ("source", Kind::Text),
-            ("created_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("balance_transactions", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, customer_id: Text, currency_id: Text, sequence: Integer, type: Text, amount: Amount,
+            balance_after: Amount, source: Text, created_at: Time
+        ),
     },
     Exported {
         table: "found_payments",
-        select: "SELECT * FROM found_payments WHERE account = $1 ORDER BY method_id, reference",
-        fields: &[
-            ("method_id", Kind::Text),
-            ("reference", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("incoming", Kind::Bool),
-            ("account", Kind::Text),
-            ("amount", Kind::Amount),
-            ("currency_id", Kind::Text),
-            ("moved_at", Kind::Time),
-            ("found_at", Kind::Time),
-            ("handled_at", Kind::Time),
-        ],
+        key: &["method_id", "reference"],
+        page: page!("found_payments", "method_id", "reference" => "account = $1"),
+        fields: fields!(
+            method_id: Text, reference: Text, livemode: Bool, incoming: Bool, account: Text, amount: Amount, currency_id: Text,
+            moved_at: Time, found_at: Time, handled_at: Time
+        ),
     },
     Exported {
         table: "refunds",
-        select: "SELECT * FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("kind", Kind::Text),
-            ("status", Kind::Text),
-            ("amount", Kind::Amount),
-            ("currency_id", Kind::Text),
-            ("method_id", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("intent_id", Kind::Text),
-            ("payment_id", Kind::Text),
-            ("credit_note_id", Kind::Text),
-            ("invoice_id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("reason", Kind::Text),
-            ("description", Kind::Text),
-            ("reference", Kind::Text),
-            ("failure", Kind::Json),
-            ("failure_count", Kind::Integer),
-            ("ordered_at", Kind::Time),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("refunds", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, kind: Text, status: Text, amount: Amount, currency_id: Text, method_id: Text, customer_id: Text,
+            intent_id: Text, payment_id: Text, credit_note_id: Text, invoice_id: Text, subscription_id: Text, reason: Text, description:
+            Text, reference: Text, failure: Json, failure_count: Integer, ordered_at: Time, created_at: Time, updated_at: Time
+        ),
     },
     Exported {
         table: "disputes",
-        select: "SELECT * FROM disputes WHERE customer_id IN (SELECT id FROM customers WHERE did = $1) ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("method_id", Kind::Text),
-            ("provider_id", Kind::Text),
-            ("intent_id", Kind::Text),
-            ("customer_id", Kind::Text),
-            ("amount", Kind::Amount),
-            ("currency_id", Kind::Text),
-            ("fee", Kind::Amount),
-            ("fee_currency_id", Kind::Text),
-            ("status", Kind::Text),
-            ("funds_withdrawn", Kind::Bool),
-            ("movements", Kind::Integer),
-            ("reason", Kind::Text),
-            ("respond_by", Kind::Time),
-            ("credit_note_ids", Kind::Json),
-            ("created_at", Kind::Time),
-            ("updated_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("disputes", "id" => "customer_id IN (SELECT id FROM customers WHERE did = $1)"),
+        fields: fields!(
+            id: Text, livemode: Bool, method_id: Text, provider_id: Text, intent_id: Text, customer_id: Text, amount: Amount,
+            currency_id: Text, fee: Amount, fee_currency_id: Text, status: Text, funds_withdrawn: Bool, movements: Integer, reason:
+            Text, respond_by: Time, credit_note_ids: Json, created_at: Time, updated_at: Time
+        ),
     },
     Exported {
         table: "entitlements",
-        select: "SELECT * FROM entitlements WHERE holder = $1 ORDER BY id",
-        fields: &[
-            ("id", Kind::Text),
-            ("livemode", Kind::Bool),
-            ("holder", Kind::Text),
-            ("app", Kind::Text),
-            ("session_id", Kind::Text),
-            ("subscription_id", Kind::Text),
-            ("invoice_id", Kind::Text),
-            ("invoice_item_id", Kind::Text),
-            ("acquired_at", Kind::Time),
-            ("revoked_at", Kind::Time),
-            ("suspended_at", Kind::Time),
-        ],
+        key: &["id"],
+        page: page!("entitlements", "id" => "holder = $1"),
+        fields: fields!(
+            id: Text, livemode: Bool, holder: Text, app: Text, session_id: Text, subscription_id: Text, invoice_id: Text,
+            invoice_item_id: Text, acquired_at: Time, revoked_at: Time, suspended_at: Time
+        ),
     },
 ];

@@ -1,7 +1,6 @@
 //! Checks which indexes statements use. The number of rows read by a background round, or while SQLite's single write lock is held,
 //! must not grow with the size of the store.
 
-use super::Sql;
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
@@ -9,14 +8,18 @@ use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOM
 use super::invoices::{
     ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
+use super::personal_data::{ERASE, ERASE_CARDS, ERASE_PROFILES, ERASE_PROVIDER_CUSTOMERS, OBSTACLES, OF_ADDRESSES};
+use super::personal_data_tables::{EXPORTED, Exported};
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
 use super::usage_records::{LAST, MAX, SUM, asked_for};
-use super::{credit_notes, disputes, entitlements, refunds};
+use super::{Kind, Sql, Values};
+use super::{audit_log, credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::billing::UsageQuery;
 use souk_domain::pricing::Aggregate;
+use souk_domain::privacy::Obstacle;
 use souk_domain::shared::{Amount, InvoiceId, Mode, SubscriptionItemId, Timestamp};
 
 /// Returns the database's query plan. PostgreSQL scans small tables sequentially unless that is disabled.
@@ -44,6 +47,31 @@ async fn plan_without(db: &TestDatabase, settings: &[&'static str], sql: Sql, bi
     }
     let rows = bind(connection.query(text.leak())).all().await.expect("explains");
     rows.iter().map(|row| row.get::<String>(column).expect("a text")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the plan unless every table is searched by the equality of an indexed column, and not from some key on.
+async fn unsearched(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> Option<String> {
+    // On PostgreSQL, the tables of these tests are too small for an index to pay otherwise.
+    let settings = [
+        "SET LOCAL enable_seqscan = off",
+        "SET LOCAL enable_bitmapscan = off",
+        "SET LOCAL enable_hashjoin = off",
+        "SET LOCAL enable_mergejoin = off",
+        "SET LOCAL enable_material = off",
+    ];
+    let plan = plan_without(db, &settings, sql, bind).await;
+    let scans = ["SCAN ", "SEARCH ", "Seq Scan", "Index Scan", "Index Only Scan"];
+    let is_scan = |line: &&str| scans.iter().any(|scan| line.contains(scan)) && !line.contains("json_each");
+    let scanned = plan.lines().filter(is_scan).count();
+    let conditions: Vec<_> = plan.lines().filter(|line| line.contains("Index Cond:") || line.contains("SEARCH ")).collect();
+    let is_searched = scanned == conditions.len() && conditions.iter().all(|line| line.contains(" = ") || line.contains("=?"));
+    (!is_searched || scanned == 0).then(|| format!("{}\n{plan}\n", sql.sqlite))
+}
+
+/// Binds a value of a key that is before all rows.
+fn bind_start<'q>(query: Query<'q>, table: &Exported, name: &str) -> Query<'q> {
+    let is_number = table.fields.iter().any(|(field, kind)| *field == name && *kind == Kind::Integer);
+    if is_number { query.bind(0_i64) } else { query.bind("") }
 }
 
 fn one(sql: &'static str) -> Sql {
@@ -222,6 +250,83 @@ on_both! {
             let text = text.await;
             assert!(!text.contains("SCAN entitlements"), "{text}");
         }
+    }
+
+    async fn each_filter_of_the_audit_log_reads_its_index(db: &TestDatabase) {
+        if db.address().starts_with("postgres") {
+            // Without statistics, PostgreSQL takes the indexes for equal.
+            let mut connection = db.begin().await.expect("begins");
+            let row = |number: i64| {
+                let (actor, operation) = if number % 2 == 0 { ("x", "y") } else { ("y", "x") };
+                let kind = if number % 4 == 0 { "user" } else { "key" };
+                let row = Values::default().bind(format!("aud_{number:05}")).bind(Timestamp::from_seconds(number));
+                row.bind(kind).bind(actor).bind(operation).bind(serde_json::json!([]))
+            };
+            let into = "INSERT INTO audit_log (id, at, actor_kind, actor, operation, objects)";
+            connection.insert(into, (0..2_000).map(row).collect(), "").await.expect("inserts");
+            connection.commit().await.expect("commits");
+            let mut connection = db.begin().await.expect("begins");
+            connection.query("ANALYZE audit_log").execute().await.expect("analyzes");
+            connection.commit().await.expect("commits");
+        }
+        let lists = [
+            (audit_log::OF_ACTOR, "audit_log_of_actor", ["x"].as_slice()),
+            (audit_log::OF_ACTOR_AND_OPERATION, "audit_log_of_actor_and_operation", &["x", "x"]),
+            (audit_log::OF_KIND, "audit_log_of_kind", &["user"]),
+            (audit_log::OF_KIND_AND_OPERATION, "audit_log_of_kind_and_operation", &["user", "x"]),
+            (audit_log::OF_OPERATION, "audit_log_of_operation", &["x"]),
+            (audit_log::OF_OBJECT, "audit_objects_pkey", &["x", "x", "x", "x"]),
+        ];
+        let mut wrong = Vec::new();
+        for (listing, index, filters) in lists {
+            for sql in [listing.page, listing.count] {
+                let plan = plan_unsorted(db, sql, |query| {
+                    let query = query.bind("~").bind(20u32).bind(0u64);
+                    filters.iter().fold(query, |query, filter| query.bind(Some((*filter).to_owned())))
+                });
+                let plan = plan.await;
+                // SQLite names the index of a primary key itself.
+                let is_found = plan.contains(index) || index.ends_with("pkey") && plan.contains("sqlite_autoindex_audit_objects_1");
+                if !is_found || plan.contains("SCAN audit") || plan.contains("Seq Scan") {
+                    wrong.push(format!("{index}: {plan}\n"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+        let oldest = plan_unsorted(db, one(audit_log::EXPIRED), |query| query.bind(Timestamp::from_seconds(9)).bind(20u32)).await;
+        assert!(oldest.contains("audit_log_pkey") || oldest.contains("sqlite_autoindex_audit_log_1"), "{oldest}");
+        assert_eq!(unsearched(db, audit_log::DELETE_OBJECTS, |query| query.bind(keys(&["aud_1"]))).await, None);
+    }
+
+    async fn an_export_searches_each_table_for_the_rows_of_its_user(db: &TestDatabase) {
+        let mut wrong = Vec::new();
+        for table in EXPORTED {
+            let plan = unsearched(db, one(table.page), |query| {
+                table.key.iter().fold(query.bind("z1did"), |query, name| bind_start(query, table, name)).bind(500_i64)
+            });
+            wrong.extend(plan.await);
+        }
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+    }
+
+    async fn an_erasure_and_its_obstacles_search_each_table_for_the_rows_of_their_user(db: &TestDatabase) {
+        let mut wrong = Vec::new();
+        for (obstacle, sql) in OBSTACLES {
+            let plan = unsearched(db, one(sql), |query| {
+                let query = query.bind("z1did");
+                if obstacle == Obstacle::Balance { query.bind(Amount::ZERO) } else { query }
+            });
+            wrong.extend(plan.await);
+        }
+        for sql in ERASE.into_iter().chain([OF_ADDRESSES]) {
+            wrong.extend(unsearched(db, one(sql), |query| query.bind("z1did")).await);
+        }
+        for sql in ERASE_PROFILES {
+            wrong.extend(unsearched(db, one(sql), |query| query.bind("z1did").bind(Timestamp::from_seconds(9))).await);
+        }
+        wrong.extend(unsearched(db, ERASE_CARDS, |query| query.bind("z1did").bind(serde_json::json!({}))).await);
+        wrong.extend(unsearched(db, one(ERASE_PROVIDER_CUSTOMERS), |query| query.bind("z1did").bind(true)).await);
+        assert!(wrong.is_empty(), "{}", wrong.concat());
     }
 
     async fn all_invoices_are_counted_from_the_index_alone(db: &TestDatabase) {

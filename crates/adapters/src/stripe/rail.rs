@@ -6,6 +6,7 @@ use crate::outbound::PrivateNetworks;
 use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
+use souk_domain::customer::ProviderCustomer;
 use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CardEvent, CardHolder, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError,
@@ -101,8 +102,12 @@ impl CardRail for StripeRail {
         }
     }
 
-    async fn open_customer(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError> {
+    async fn open_customer(&self, method: &Method, known: Option<&ProviderCustomer>, holder: &CardHolder) -> Result<String, RailError> {
         self.customer_opened(method, known, holder).await
+    }
+
+    async fn delete_customer(&self, method: &Method, provider_id: &str) -> Result<(), RailError> {
+        self.customer_deleted(method, provider_id).await
     }
 
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError> {

@@ -6,6 +6,7 @@ use super::rail::{ATTEMPT, EXPANDED, StripeRail, clean_path, rail_error, reason}
 use reqwest::Method as Verb;
 use serde::Deserialize;
 use serde_json::Value;
+use souk_domain::customer::ProviderCustomer;
 use souk_domain::payment::{CardHolder, CardSetup, Decline, Method, RailError, SetupOutcome, SetupRequest};
 
 const SETUPS: &str = "/v1/setup_intents";
@@ -27,15 +28,21 @@ struct SetupIntent {
 impl StripeRail {
     /// Creates the provider's customer of a holder, or returns the known one. The request must be identical on every try, because the
     /// provider compares requests with the same idempotency key. The name and email may change, so a second call sets them.
-    pub(super) async fn customer_opened(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError> {
-        if let Some(known) = known
-            && self.name_customer(method, known, holder).await?
+    pub(super) async fn customer_opened(
+        &self,
+        method: &Method,
+        known: Option<&ProviderCustomer>,
+        holder: &CardHolder,
+    ) -> Result<String, RailError> {
+        if let Some(ProviderCustomer { provider_id, is_erased: false }) = known
+            && self.name_customer(method, provider_id, holder).await?
         {
-            return Ok(known.to_owned());
+            return Ok(provider_id.clone());
         }
         let form = vec![("metadata[customer]", holder.customer.to_string()), ("metadata[method]", method.id.to_string())];
         // A customer that was deleted at the provider is replaced by a new one, not by the old answer under the old key.
-        let key = format!("customer_{}_{}_{}", holder.customer, method.id, known.unwrap_or_default());
+        let former = known.map(|known| known.provider_id.as_str()).unwrap_or_default();
+        let key = format!("customer_{}_{}_{former}", holder.customer, method.id);
         let created = self.call(method, Verb::POST, "/v1/customers".to_owned(), form, Some(&key)).await.map_err(rail_error)?;
         let id = created["id"].as_str().unwrap_or_default();
         if !self.name_customer(method, id, holder).await? {
@@ -65,6 +72,18 @@ impl StripeRail {
                 );
                 Ok(true)
             }
+        }
+    }
+
+    /// Deletes a customer, with the saved cards. Succeeds as well if the provider does not have the customer any more.
+    pub(super) async fn customer_deleted(&self, method: &Method, provider_id: &str) -> Result<(), RailError> {
+        let path = clean_path("/v1/customers", "cus_", provider_id, "")
+            .ok_or_else(|| RailError::Rejected("the customer is not of the expected shape".to_owned()))?;
+        match self.call(method, Verb::DELETE, path, Vec::new(), None).await {
+            Ok(answer) if answer["deleted"].as_bool() == Some(true) => Ok(()),
+            Ok(_) => Err(RailError::Unreachable("the provider did not confirm that the customer is deleted".to_owned())),
+            Err(CallError::Rejected { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Ok(()),
+            Err(error) => Err(rail_error(error)),
         }
     }
 

@@ -54,6 +54,14 @@ on_both! {
         assert_eq!((found.count, found.list), (1, vec![stored("aud_1")]));
     }
 
+    async fn a_call_whose_effect_is_at_a_network_is_recorded(db: &TestDatabase) {
+        let call = store(db).audited(entry("aud_1"));
+        let mut unit = call.begin().await.expect("begins");
+        unit.audit_log().record_effect().await.expect("records");
+        unit.commit().await.expect("commits");
+        assert_eq!(ids(db, &AuditFilter::default(), &Page::new(None, None)).await, (1, vec!["aud_1".to_owned()]));
+    }
+
     async fn entries_are_filtered_and_paged_newest_first(db: &TestDatabase) {
         let key = AuditEntry {
             actor: AuditActor::Key(id("key_1")),
@@ -77,6 +85,58 @@ on_both! {
         }
         let second = Page { starting_after: Some("aud_3".to_owned()), ..Page::new(None, Some(1)) };
         assert_eq!(ids(db, &none, &second).await, (3, vec!["aud_2".to_owned()]));
+    }
+
+    async fn every_combination_of_filters_lists_exactly_the_matching_entries(db: &TestDatabase) {
+        let actors = [AuditActor::User(did("z1owner")), AuditActor::Key(id("key_1")), AuditActor::Command];
+        let operations = [Operation::UpdateProduct, Operation::CreateRefund];
+        let mut entries = Vec::new();
+        for (number, actor) in actors.iter().cycle().take(6).enumerate() {
+            let objects = if number % 4 < 2 { vec!["prod_1".to_owned()] } else { Vec::new() };
+            let operation = operations[number / 3];
+            entries.push(AuditEntry { actor: actor.clone(), operation, objects, ..entry(&format!("aud_{number}")) });
+        }
+        record(db, &entries).await;
+        let or_none = |texts: &[&str]| texts.iter().map(|text| Some((*text).to_owned())).chain([None]).collect::<Vec<_>>();
+        for actor in or_none(&["z1owner", "key_1", "z1nobody"]) {
+            for kind in ActorKind::ALL.into_iter().map(Some).chain([None]) {
+                for operation in operations.into_iter().map(Some).chain([None]) {
+                    for object in or_none(&["prod_1", "prod_2"]) {
+                        let matches = |entry: &&AuditEntry| {
+                            actor.as_ref().is_none_or(|actor| entry.actor.id() == actor)
+                                && kind.is_none_or(|kind| entry.actor.kind() == kind)
+                                && operation.is_none_or(|operation| entry.operation == operation)
+                                && object.as_ref().is_none_or(|object| entry.objects.contains(object))
+                        };
+                        let expected: Vec<_> = entries.iter().rev().filter(matches).map(|entry| entry.id.to_string()).collect();
+                        let filter = AuditFilter { actor: actor.clone(), kind, operation, object };
+                        assert_eq!(ids(db, &filter, &Page::new(None, None)).await, (expected.len() as u64, expected), "{filter:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    async fn entries_from_before_a_time_are_deleted_oldest_first_and_others_cannot_be(db: &TestDatabase) {
+        let at_second = |seconds: i64| AuditEntry { at: at(seconds), ..entry(&format!("aud_{seconds}")) };
+        record(db, &[at_second(1), at_second(2), at_second(3)]).await;
+        let prune = async |before: i64, limit: u32| {
+            let mut unit = begin(db).await;
+            let deleted = unit.audit_log().prune(at(before), limit).await.expect("deletes");
+            unit.commit().await.expect("commits");
+            deleted
+        };
+        assert_eq!((prune(1, 9).await, prune(3, 1).await), (0, 1));
+        assert_eq!(ids(db, &AuditFilter::default(), &Page::new(None, None)).await.1, ["aud_3", "aud_2"]);
+        assert_eq!(prune(3, 9).await, 1);
+        // Neither does an earlier time bring back what may be deleted.
+        assert_eq!(prune(2, 9).await, 0);
+        let of_object = AuditFilter { object: Some("prod_1".to_owned()), ..AuditFilter::default() };
+        assert_eq!(ids(db, &of_object, &Page::new(None, None)).await, (1, vec!["aud_3".to_owned()]));
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("DELETE FROM audit_objects").execute().await.expect("deletes");
+        let refused = connection.query("DELETE FROM audit_log").execute().await.expect_err("is younger");
+        assert!(format!("{refused:?}").contains("append-only"), "{refused:?}");
     }
 
     async fn no_entry_can_be_changed_or_deleted(db: &TestDatabase) {

@@ -5,8 +5,9 @@ use souk_adapters::persistence::{
     KeyFit, Kind, SecretBox, SqlStore, claim_key, key_fit, rotate_key, secret_columns, stored_identity, tables,
 };
 use souk_adapters::testing::TestDatabase;
+use souk_domain::access::{AuditActor, AuditEntry, AuditFilter, Operation};
 use souk_domain::payment::{Method, MethodKind, MethodSettings, Secret};
-use souk_domain::shared::{MethodId, Mode, Timestamp};
+use souk_domain::shared::{AuditEntryId, MethodId, Mode, Page, Timestamp};
 use souk_domain::storage::{CallState, KeyedCall, Store};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,6 +51,22 @@ fn card(number: u32) -> Method {
     }
 }
 
+fn rotation(number: u32) -> AuditEntry {
+    AuditEntry {
+        id: AuditEntryId::parse(&format!("aud_{number}")).expect("an id"),
+        at: Timestamp::from_seconds(1_700_000_000),
+        actor: AuditActor::Command,
+        operation: Operation::RotateKey,
+        mode: None,
+        objects: Vec::new(),
+        address: None,
+    }
+}
+
+async fn recorded(store: &SqlStore) -> Vec<AuditEntry> {
+    store.read().await.expect("reads").audit_log().list(&AuditFilter::default(), &Page::new(None, None)).await.expect("lists").list
+}
+
 fn call() -> KeyedCall {
     KeyedCall { caller: "a:b".to_owned(), key: "c:d".to_owned(), claimed_at: Timestamp::from_seconds(1_700_000_000), objects: &[] }
 }
@@ -74,7 +91,7 @@ on_both! {
         unit.commit().await.expect("commits");
 
         // 300 methods with two secrets each, one answer, the text that recognizes the key, and the identity.
-        assert_eq!(rotate_key(db, &old, &new, IDENTITY).await.expect("rotates"), 603);
+        assert_eq!(rotate_key(db, &old, &new, IDENTITY, &rotation(1)).await.expect("rotates"), 603);
         assert_eq!((key_fit(db, &old).await.expect("reads"), key_fit(db, &new).await.expect("reads")), (KeyFit::Differs, KeyFit::Fits));
         let mut unit = SqlStore::new((**db).clone(), Arc::clone(&new)).read().await.expect("reads");
         for number in [0, 255, 256, 299] {
@@ -87,9 +104,10 @@ on_both! {
         drop(unit);
         assert!(store.read().await.expect("reads").methods().find(&card(0).id).await.is_err(), "the old key still reads a secret");
 
+        assert_eq!(recorded(&store).await, [rotation(1)], "the audit log shows the rotation");
         // The identity stays at the next rotation.
         let third = secrets(3);
-        rotate_key(db, &new, &third, "of another identity").await.expect("rotates");
+        rotate_key(db, &new, &third, "of another identity", &rotation(2)).await.expect("rotates");
         assert_eq!(stored_identity(db, &third).await.expect("reads").as_deref(), Some(IDENTITY));
     }
 
@@ -100,8 +118,8 @@ on_both! {
         let mut unit = store.begin().await.expect("begins");
         unit.methods().insert(&card(1)).await.expect("inserts");
         unit.commit().await.expect("commits");
-        assert!(rotate_key(db, &secrets(9), &new, IDENTITY).await.is_err());
-        assert_eq!(key_fit(db, &old).await.expect("reads"), KeyFit::Fits);
+        assert!(rotate_key(db, &secrets(9), &new, IDENTITY, &rotation(1)).await.is_err());
+        assert_eq!((key_fit(db, &old).await.expect("reads"), recorded(&store).await), (KeyFit::Fits, Vec::new()));
         assert_eq!(stored_identity(db, &old).await.expect("reads"), None);
         assert_eq!(store.read().await.expect("reads").methods().find(&card(1).id).await.expect("reads"), Some(card(1)));
     }

@@ -7,6 +7,7 @@ use souk_adapters::persistence::Database;
 use souk_domain::access::{ConnectSession, ConnectStatus, ConnectStep};
 use souk_domain::checkout::{Session, SessionStatus};
 use souk_domain::context::Context;
+use souk_domain::customer::ProviderCustomer;
 use souk_domain::operation::{VisitorLimits, VisitorNetwork, enforce_visitor_limits};
 use souk_domain::payment::{CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form};
 use souk_domain::shared::Mode;
@@ -198,7 +199,8 @@ on_both! {
         assert_eq!(unit.customers().provider_customer(&customer.id, &method).await.expect("reads"), None);
         for provider_id in ["cus_at_provider", "cus_replaced"] {
             unit.customers().set_provider_customer(&customer.id, &method, provider_id).await.expect("writes");
-            assert_eq!(unit.customers().provider_customer(&customer.id, &method).await.expect("reads").as_deref(), Some(provider_id));
+            let expected = ProviderCustomer { provider_id: provider_id.to_owned(), is_erased: false };
+            assert_eq!(unit.customers().provider_customer(&customer.id, &method).await.expect("reads"), Some(expected));
         }
         assert_eq!(unit.customers().provider_customer(&customer.id, &id("pm_other")).await.expect("reads"), None);
     }

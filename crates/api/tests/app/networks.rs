@@ -132,9 +132,14 @@ impl Networks {
         moved.into_iter().filter(|transfer| transfer["type"].as_str().is_some_and(|kind| kind.starts_with("fg:t:transfer"))).collect()
     }
 
-    /// The number of customers at the card processor.
+    /// The number of customers that were created at the card processor.
     pub async fn card_customers(&self) -> usize {
-        let address = self.at("sandbox/stripe/v1/events?type=customer.created");
+        self.card_events("customer.created").await
+    }
+
+    /// The number of events of a kind at the card processor.
+    pub async fn card_events(&self, kind: &str) -> usize {
+        let address = self.at(&format!("sandbox/stripe/v1/events?type={kind}"));
         let answer = self.http.get(address).bearer_auth(SECRET_KEY).send().await.expect("an answer");
         let list: Value = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
         list["data"].as_array().expect("a list").len()

@@ -1,8 +1,12 @@
-//! The audit log: what administrators, API keys and commands have done. Entries are only added, never changed or deleted.
+//! The audit log: what administrators, API keys and commands have done. Entries never change. They are deleted when they are old.
 
 use super::Did;
 use crate::shared::{ApiKeyId, AuditEntryId, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
+use std::time::Duration;
+
+/// How long entries are kept: two years.
+pub const AUDIT_LOG_RETENTION: Duration = Duration::from_secs(2 * 365 * 24 * 3_600);
 
 /// Who acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +41,16 @@ impl ActorKind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind of the actor with this id.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        match id {
+            "" => Self::Command,
+            id if ApiKeyId::parse(id).is_ok() => Self::Key,
+            _ => Self::User,
+        }
     }
 }
 
@@ -92,6 +106,9 @@ operations! {
     ConfirmClock = "clock.confirm";
     ConfirmRestore = "restore.confirm";
     SkipImport = "restore.skip_import";
+    TakeBackup = "backup.take";
+    RestoreBackup = "backup.restore";
+    RotateKey = "store_key.rotate";
     HandleFoundPayment = "found_payment.handle";
     RetryDeadLetter = "dead_letter.retry";
     CreateProduct = "product.create";
@@ -153,7 +170,7 @@ pub struct AuditEntry {
     pub mode: Option<Mode>,
     /// The ids of the objects that the call names or has created, never any other value of the call.
     pub objects: Vec<String>,
-    /// The network address of the caller; `None` for a command.
+    /// The network address of the caller; `None` for a command, and for users who erase their own data.
     pub address: Option<String>,
 }
 
@@ -169,14 +186,26 @@ pub struct AuditFilter {
 
 #[async_trait]
 pub trait AuditLog: Send {
+    /// Makes this unit of work one with an effect, although it writes nothing else: what the call did happened at a network.
+    async fn record_effect(&mut self) -> Result<(), StorageError>;
     /// The entries that match, newest first.
     async fn list(&mut self, filter: &AuditFilter, page: &Page) -> Result<Listed<AuditEntry>, StorageError>;
+    /// Deletes the oldest entries from before a time, at most `limit`. No other way deletes an entry.
+    async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn an_actor_is_of_the_kind_that_its_id_says() {
+        let key = ApiKeyId::parse("key_1").expect("an id");
+        for actor in [AuditActor::User(Did::from_verified("z1owner".to_owned())), AuditActor::Key(key), AuditActor::Command] {
+            assert_eq!(ActorKind::of(actor.id()), actor.kind(), "{actor:?}");
+        }
+    }
 
     #[test]
     fn every_operation_round_trips_by_its_code() {

@@ -30,6 +30,14 @@ pub struct Customer {
     pub updated_at: Timestamp,
 }
 
+/// A customer's counterpart at the provider of a card method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderCustomer {
+    pub provider_id: String,
+    /// It is deleted at the provider, or will be, because the customer's data was erased. It must not be used again; a new one replaces it.
+    pub is_erased: bool,
+}
+
 /// A customer with their payment status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomerStatus {
@@ -58,7 +66,7 @@ pub trait Customers: Send {
     async fn links_revoked_at(&mut self, subject: &str) -> Result<Option<Timestamp>, StorageError>;
     /// Inserts a customer, or updates the contact of the one with the same user and mode. Returns the customer as stored.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
-    /// The customer's id at the provider of a card method.
-    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<String>, StorageError>;
+    /// The customer at the provider of a card method.
+    async fn provider_customer(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Option<ProviderCustomer>, StorageError>;
     async fn set_provider_customer(&mut self, customer: &CustomerId, method: &MethodId, provider_id: &str) -> Result<(), StorageError>;
 }

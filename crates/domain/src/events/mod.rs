@@ -31,6 +31,8 @@ pub enum Topic {
     EndRefunded,
     /// Query a card network for changes of a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
     CheckCard,
+    /// Delete a customer at a card processor, because the customer's data was erased. Payload: `method`, `customer`, an id of the processor.
+    DeleteProviderCustomer,
     /// Notify open pages. Payload: `event` and ids only, since the channel is public.
     Realtime,
     /// End a connect session whose transactions the network has decided about. Payload: `token`, which is secret.
@@ -42,7 +44,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -52,6 +54,7 @@ impl Topic {
         Self::ApplyBalance,
         Self::EndRefunded,
         Self::CheckCard,
+        Self::DeleteProviderCustomer,
         Self::Realtime,
         Self::ConcludeConnect,
         Self::ConnectUpdate,
@@ -70,6 +73,7 @@ impl Topic {
             Self::ApplyBalance => "apply_balance",
             Self::EndRefunded => "end_refunded",
             Self::CheckCard => "check_card",
+            Self::DeleteProviderCustomer => "delete_provider_customer",
             Self::Realtime => "realtime",
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
@@ -108,7 +112,9 @@ impl Message {
     #[must_use]
     pub fn lane(&self) -> String {
         match (self.topic, self.payload.get("method")) {
-            (Topic::SettleAttempt | Topic::Charge | Topic::CheckCard, Some(method)) => format!("{}:{method}", self.topic.name()),
+            (Topic::SettleAttempt | Topic::Charge | Topic::CheckCard | Topic::DeleteProviderCustomer, Some(method)) => {
+                format!("{}:{method}", self.topic.name())
+            }
             (topic, _) => topic.name().to_owned(),
         }
     }

@@ -55,8 +55,8 @@ pub async fn count_card_form(
 pub(super) async fn with_provider_customer(ctx: &Context, method: &Method, holder: &CardHolder) -> Result<CardHolder, CardFormError> {
     let rail = ctx.networks.card(method.kind).ok_or_else(|| RailError::Misconfigured("no rail serves this type of method".to_owned()))?;
     let known = ctx.store.read().await?.customers().provider_customer(&holder.customer, &method.id).await?;
-    let provider_id = rail.open_customer(method, known.as_deref(), holder).await?;
-    if known.as_ref() != Some(&provider_id) {
+    let provider_id = rail.open_customer(method, known.as_ref(), holder).await?;
+    if known.is_none_or(|known| known.provider_id != provider_id) {
         let mut unit = ctx.store.begin().await?;
         unit.customers().set_provider_customer(&holder.customer, &method.id, &provider_id).await?;
         unit.commit().await?;

@@ -70,5 +70,9 @@ pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<G
     let method = find_method(ctx.store.read().await?.as_mut(), mode, id).await?;
     ctx.networks.check_open(&method).map_err(RailError::from)?;
     let rail = ctx.networks.wallet(method.kind).ok_or(NoRail(method.kind.name()))?;
-    Ok(rail.stake_for_gas(&method).await?)
+    let state = rail.stake_for_gas(&method).await?;
+    let mut unit = ctx.store.begin().await?;
+    unit.audit_log().record_effect().await?;
+    unit.commit().await?;
+    Ok(state)
 }

@@ -1,12 +1,17 @@
 //! Personal data: its export, and its erasure as far as the law lets a store erase it.
 
 mod erase;
+mod limits;
+mod provider_customer;
 
 pub use erase::{ErasureError, erase, obstacles};
+pub use limits::{ERASURES_PER_HOUR, EXPORTS_PER_HOUR, ExportError, count_export};
+pub use provider_customer::{DeletionError, delete_provider_customer};
 
 use crate::access::Did;
-use crate::shared::{StorageError, Timestamp};
+use crate::shared::{MethodId, StorageError, Timestamp};
 use async_trait::async_trait;
+use futures_util::stream::BoxStream;
 
 /// Why the data of a user cannot be erased now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +50,13 @@ impl Obstacle {
     }
 }
 
+/// A customer at the provider of a card method who must be deleted there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErasedProviderCustomer {
+    pub method_id: MethodId,
+    pub provider_id: String,
+}
+
 #[async_trait]
 pub trait PersonalData: Send {
     /// Locks the user until this unit of work ends: two erasures do not overlap. False: there is no such user.
@@ -52,14 +64,18 @@ pub trait PersonalData: Send {
     /// What stands in the way of the erasure, in both modes.
     async fn obstacles(&mut self, did: &Did) -> Result<Vec<Obstacle>, StorageError>;
     /// Removes name, email, phone and address of the user and of their customers, the contacts of their checkout sessions, their saved
-    /// cards and authorizations, and all logins. Invoices, credit notes and the journal stay as they are; so does the DID, under which
-    /// they are kept.
-    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<(), StorageError>;
+    /// cards and authorizations, the names and cards that payments were made with, and all logins. Invoices, credit notes and the journal
+    /// stay as they are; so do the networks' ids of payments, by which they are refunded and disputed, and the DID, under which all of this
+    /// is kept. Returns the customers that providers still have; each is returned by one erasure.
+    async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError>;
 }
 
+/// The pieces of a document, each read when the one before was taken.
+pub type ExportPieces = BoxStream<'static, Result<Vec<u8>, StorageError>>;
+
 /// Exports everything that is stored about a user.
-#[async_trait]
 pub trait PersonalDataExports: Send + Sync {
-    /// A JSON document with an array of records for each kind of object, in both modes. Secrets of the store are left out.
-    async fn export(&self, did: &Did, now: Timestamp) -> Result<Vec<u8>, StorageError>;
+    /// A JSON document with an array of records for each kind of object, in both modes. Secrets of the store are left out. It takes memory
+    /// for one piece only, however much is stored; what changes meanwhile may be in it or not.
+    fn export(&self, did: &Did, now: Timestamp) -> ExportPieces;
 }

@@ -19,11 +19,18 @@ pub(super) enum Caller {
     Publishable,
 }
 
+/// The API's methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Get,
+    Post,
+    Delete,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub caller: Caller,
-    /// `true`: POST, `false`: GET. The API has no other methods.
-    pub post: bool,
+    pub verb: Verb,
     /// The path without a leading slash.
     pub path: String,
     pub form: Form,

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, ApiError, Call, CallError, Form};
 use super::card::{self, Presence, TestCard, Verdict};
-use super::state::{Object, State};
+use super::state::{Object, State, Stored};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub(super) struct Customer {
     description: Option<String>,
     metadata: BTreeMap<String, String>,
     created: i64,
+    #[serde(default)]
+    deleted: bool,
 }
 
 impl Object for Customer {
@@ -26,7 +28,19 @@ impl Object for Customer {
 }
 
 impl Customer {
+    /// A customer who has not been deleted.
+    pub async fn existing(state: &mut State<'_>, id: &str) -> Result<Stored<Self>, CallError> {
+        let stored = state.need::<Self>(id).await?;
+        if stored.value.deleted {
+            return Err(ApiError::missing(Self::KIND, id).into());
+        }
+        Ok(stored)
+    }
+
     fn wire(&self) -> Value {
+        if self.deleted {
+            return json!({ "id": self.id, "object": Self::KIND, "deleted": true });
+        }
         json!({
             "id": self.id, "object": Self::KIND, "name": self.name, "email": self.email, "description": self.description,
             "metadata": self.metadata, "created": self.created, "livemode": false,
@@ -42,6 +56,9 @@ pub(super) struct PaymentMethod {
     pub customer: Option<String>,
     /// Whether the cardholder has agreed to off-session charges, with the second step if there was one.
     set_up: bool,
+    /// Detached from its customer, so that it cannot be used any more.
+    #[serde(default)]
+    detached: bool,
     /// A decline code set by a test, which the bank returns for off-session charges.
     #[serde(rename = "ordered_decline")]
     forced_decline: Option<String>,
@@ -102,6 +119,7 @@ impl PaymentMethod {
     /// Checks that a saved card is used for its own customer, and that an off-session charge uses a saved card.
     pub fn check_payer(&self, customer: Option<&str>, off_session: bool) -> Result<(), ApiError> {
         let message = match (self.customer.as_deref(), customer) {
+            _ if self.detached => "The payment method was detached from a Customer. It may not be used again.",
             (Some(owner), Some(payer)) if owner == payer => return Ok(()),
             (Some(_), _) => "The payment method belongs to a Customer. Pass that customer.",
             (None, _) if off_session => "The payment method must be attached to the customer to be charged off-session.",
@@ -118,7 +136,18 @@ async fn store_card(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str
     }
     let card::CardInput { card, last4, exp_month, exp_year } = card::read(form, prefix, state.now)?;
     let (id, created) = (state.id("pm"), state.now.seconds());
-    let method = PaymentMethod { id, card, customer: None, set_up: false, forced_decline: None, last4, exp_month, exp_year, created };
+    let method = PaymentMethod {
+        id,
+        card,
+        customer: None,
+        set_up: false,
+        detached: false,
+        forced_decline: None,
+        last4,
+        exp_month,
+        exp_year,
+        created,
+    };
     Ok(state.insert(method).await?.value)
 }
 
@@ -132,6 +161,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
         description: form.owned("description"),
         metadata: form.metadata()?,
         created: state.now.seconds(),
+        deleted: false,
     };
     let wire = state.insert(customer).await?.value.wire();
     state.record("customer.created", &wire).await?;
@@ -142,7 +172,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
 pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["name", "email", "description", "metadata["])?;
-    let mut stored = state.need::<Customer>(id).await?;
+    let mut stored = Customer::existing(state, id).await?;
     let customer = &mut stored.value;
     for (name, field) in [("name", &mut customer.name), ("email", &mut customer.email), ("description", &mut customer.description)] {
         if let Some(text) = form.owned(name) {
@@ -160,6 +190,26 @@ pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, 
     Ok(Answer::ok(state.need::<Customer>(id).await?.value.wire()))
 }
 
+/// Deletes a customer for good, and detaches the customer's cards. The payments stay.
+pub(super) async fn delete(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
+    call.form.allow(&[])?;
+    let mut stored = Customer::existing(state, id).await?;
+    let former = stored.value.wire();
+    let Customer { id, created, .. } = stored.value;
+    stored.value = Customer { id, name: None, email: None, description: None, metadata: BTreeMap::new(), created, deleted: true };
+    state.save(&mut stored).await?;
+    for PaymentMethod { id, .. } in state.containing::<PaymentMethod>(&format!("\"customer\":\"{}\"", stored.value.id)).await? {
+        let mut method = state.need::<PaymentMethod>(&id).await?;
+        method.value.customer = None;
+        method.value.set_up = false;
+        method.value.detached = true;
+        state.save(&mut method).await?;
+        state.record("payment_method.detached", &method.value.wire()).await?;
+    }
+    state.record("customer.deleted", &former).await?;
+    Ok(Answer::ok(stored.value.wire()))
+}
+
 pub(super) async fn create_method(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["type", "card[", "billing_details[", "metadata["])?;
     Ok(Answer::ok(store_card(state, &call.form, "type", "card").await?.wire()))
@@ -173,7 +223,7 @@ pub(super) async fn retrieve_method(state: &mut State<'_>, id: &str) -> Result<A
 pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["customer"])?;
     let customer = call.form.need("customer")?;
-    state.need::<Customer>(customer).await?;
+    Customer::existing(state, customer).await?;
     let mut method = state.need::<PaymentMethod>(id).await?;
     method.value.check_payer(Some(customer), false)?;
     if let Verdict::Declined(decline) = method.value.card.save() {

@@ -1,6 +1,6 @@
 //! The processor's HTTP interface: API keys, forms, JSON.
 
-use super::call::{Answer, ApiError, Call, CallError, Caller, Form};
+use super::call::{Answer, ApiError, Call, CallError, Caller, Form, Verb};
 use super::fault::Fault;
 use super::page;
 use super::processor::CardProcessor;
@@ -41,7 +41,8 @@ impl Endpoint for Wire {
             ("POST", ["challenge", kind @ ("payment_intents" | "setup_intents"), id]) => {
                 let path = format!("v1/{kind}/{id}/authenticate");
                 let form = Form::parse(query, &body);
-                let answer = self.0.perform(&Call { caller: Caller::Publishable, post: true, path, form, idempotency_key: None }).await;
+                let answer =
+                    self.0.perform(&Call { caller: Caller::Publishable, verb: Verb::Post, path, form, idempotency_key: None }).await;
                 let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                 Ok(html(status, page::challenged(answer.status)))
             }
@@ -53,17 +54,16 @@ impl Endpoint for Wire {
                 self.0.faults.clear();
                 Ok(Response::builder().status(StatusCode::NO_CONTENT).finish())
             }
-            ("GET" | "POST", _) => {
-                let form = Form::parse(query, &body);
-                Ok(self.api(method == Method::POST, path, form, request.headers()).await)
-            }
+            ("GET", _) => Ok(self.api(Verb::Get, path, Form::parse(query, &body), request.headers()).await),
+            ("POST", _) => Ok(self.api(Verb::Post, path, Form::parse(query, &body), request.headers()).await),
+            ("DELETE", _) => Ok(self.api(Verb::Delete, path, Form::parse(query, &body), request.headers()).await),
             _ => Ok(self.json(&ApiError::unknown_path().answer())),
         }
     }
 }
 
 impl Wire {
-    async fn api(&self, post: bool, path: String, form: Form, headers: &HeaderMap) -> Response {
+    async fn api(&self, verb: Verb, path: String, form: Form, headers: &HeaderMap) -> Response {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let open = self.0.has_faults() && path.starts_with("debug/");
         let caller = match self.0.caller(header("authorization").and_then(|value| value.strip_prefix("Bearer "))) {
@@ -72,7 +72,7 @@ impl Wire {
             Err(error) => return self.json(&error.answer()),
         };
         let idempotency_key = header("idempotency-key").map(str::to_owned);
-        let call = Call { caller, post, path, form, idempotency_key };
+        let call = Call { caller, verb, path, form, idempotency_key };
         let answer = self.0.perform(&call).await;
         let answer = self.0.delay(answer, caller).await;
         let fault = if caller == Caller::Secret && !open { self.0.faults.next() } else { None };

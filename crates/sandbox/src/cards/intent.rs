@@ -175,7 +175,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
         return Err(ApiError::invalid("parameter_invalid", "off_session needs confirm=true.".to_owned()).with_param("off_session").into());
     }
     if let Some(customer) = form.text("customer") {
-        state.need::<Customer>(customer).await?;
+        Customer::existing(state, customer).await?;
     }
     let payment_method = match form.text("payment_method") {
         Some(id) => Some(state.need::<PaymentMethod>(id).await?.value),

@@ -1,6 +1,6 @@
 //! The processor: permissions of calls, one transaction per call, and background work.
 
-use super::call::{Answer, ApiError, Call, CallError, Caller};
+use super::call::{Answer, ApiError, Call, CallError, Caller, Verb};
 use super::customer::PaymentMethod;
 use super::event::{self, Webhook};
 use super::fault::Faults;
@@ -197,7 +197,7 @@ impl CardProcessor {
     async fn attempt(&self, call: &Call) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
         // Idempotency keys of browsers are ignored, because they could collide with those of the server.
-        let key = call.idempotency_key.as_deref().filter(|_| call.post && call.caller == Caller::Secret);
+        let key = call.idempotency_key.as_deref().filter(|_| call.verb == Verb::Post && call.caller == Caller::Secret);
         if let Some(key) = key
             && let Some(answer) = idempotency::claim(&mut state, key, call).await?
         {
@@ -238,48 +238,49 @@ async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -
 /// Dispatches a call. The operations of the first block may be called with the publishable key.
 async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Answer, CallError> {
     let path: Vec<&str> = call.path.split('/').collect();
-    match (call.post, path.as_slice()) {
-        (false, ["v1", "payment_intents", id]) => return intent::retrieve(state, call, id).await,
-        (true, ["v1", "payment_intents", id, "confirm"]) => return intent::confirm(state, call, id).await,
-        (true, ["v1", "payment_intents", id, "authenticate"]) => return intent::authenticate(state, call, id).await,
-        (false, ["v1", "setup_intents", id]) => return setup::retrieve(state, call, id).await,
-        (true, ["v1", "setup_intents", id, "confirm"]) => return setup::confirm(state, call, id).await,
-        (true, ["v1", "setup_intents", id, "authenticate"]) => return setup::authenticate(state, call, id).await,
-        (true, ["v1", "payment_methods"]) => return customer::create_method(state, call).await,
-        (true, ["debug", "payment_methods", id]) if debug => return customer::force_decline(state, call, id).await,
-        (true, ["debug", "payment_intents", id]) if debug => return intent::fail_for_test(state, call, id).await,
-        (false, ["debug", "charges"]) if debug => return charge::all(state).await,
-        (false, ["debug", "refunds"]) if debug => return refund::all(state).await,
-        (true, ["debug", "refunds"]) if debug => return refund::create_for_test(state, call).await,
-        (true, ["debug", "refunds", id]) if debug => return refund::fail_for_test(state, call, id).await,
-        (false, ["debug", "disputes"]) if debug => return dispute::all(state).await,
-        (true, ["debug", "disputes"]) if debug => return dispute::create_for_test(state, call).await,
-        (true, ["debug", "disputes", id]) if debug => return dispute::set_status_for_test(state, call, id).await,
+    match (call.verb, path.as_slice()) {
+        (Verb::Get, ["v1", "payment_intents", id]) => return intent::retrieve(state, call, id).await,
+        (Verb::Post, ["v1", "payment_intents", id, "confirm"]) => return intent::confirm(state, call, id).await,
+        (Verb::Post, ["v1", "payment_intents", id, "authenticate"]) => return intent::authenticate(state, call, id).await,
+        (Verb::Get, ["v1", "setup_intents", id]) => return setup::retrieve(state, call, id).await,
+        (Verb::Post, ["v1", "setup_intents", id, "confirm"]) => return setup::confirm(state, call, id).await,
+        (Verb::Post, ["v1", "setup_intents", id, "authenticate"]) => return setup::authenticate(state, call, id).await,
+        (Verb::Post, ["v1", "payment_methods"]) => return customer::create_method(state, call).await,
+        (Verb::Post, ["debug", "payment_methods", id]) if debug => return customer::force_decline(state, call, id).await,
+        (Verb::Post, ["debug", "payment_intents", id]) if debug => return intent::fail_for_test(state, call, id).await,
+        (Verb::Get, ["debug", "charges"]) if debug => return charge::all(state).await,
+        (Verb::Get, ["debug", "refunds"]) if debug => return refund::all(state).await,
+        (Verb::Post, ["debug", "refunds"]) if debug => return refund::create_for_test(state, call).await,
+        (Verb::Post, ["debug", "refunds", id]) if debug => return refund::fail_for_test(state, call, id).await,
+        (Verb::Get, ["debug", "disputes"]) if debug => return dispute::all(state).await,
+        (Verb::Post, ["debug", "disputes"]) if debug => return dispute::create_for_test(state, call).await,
+        (Verb::Post, ["debug", "disputes", id]) if debug => return dispute::set_status_for_test(state, call, id).await,
         _ if call.caller == Caller::Publishable => return Err(ApiError::forbidden().into()),
         _ => {}
     }
-    match (call.post, path.as_slice()) {
-        (true, ["v1", "payment_intents"]) => intent::create(state, call).await,
-        (false, ["v1", "payment_intents"]) => intent::list(state, call).await,
-        (true, ["v1", "payment_intents", id, "cancel"]) => intent::cancel(state, call, id).await,
-        (true, ["v1", "setup_intents"]) => setup::create(state, call).await,
-        (true, ["v1", "setup_intents", id, "cancel"]) => setup::cancel(state, call, id).await,
-        (true, ["v1", "customers"]) => customer::create(state, call).await,
-        (true, ["v1", "customers", id]) => customer::update(state, call, id).await,
-        (false, ["v1", "customers", id]) => customer::retrieve(state, id).await,
-        (false, ["v1", "payment_methods", id]) => customer::retrieve_method(state, id).await,
-        (true, ["v1", "payment_methods", id, "attach"]) => customer::attach(state, call, id).await,
-        (true, ["v1", "refunds"]) => refund::create(state, call).await,
-        (false, ["v1", "refunds"]) => refund::list(state, call).await,
-        (false, ["v1", "refunds", id]) => refund::retrieve(state, id).await,
-        (false, ["v1", "disputes"]) => dispute::list(state, call).await,
-        (false, ["v1", "disputes", id]) => dispute::retrieve(state, id).await,
-        (true, ["v1", "disputes", id]) => dispute::update(state, call, id).await,
-        (true, ["v1", "disputes", id, "close"]) => dispute::close(state, call, id).await,
-        (false, ["v1", "events"]) => event::list(state, call).await,
-        (false, ["v1", "events", id]) => event::retrieve(state, id).await,
-        (false, ["v1", "balance"]) => charge::balance(state).await,
-        (false, ["v1", "account"]) => {
+    match (call.verb, path.as_slice()) {
+        (Verb::Post, ["v1", "payment_intents"]) => intent::create(state, call).await,
+        (Verb::Get, ["v1", "payment_intents"]) => intent::list(state, call).await,
+        (Verb::Post, ["v1", "payment_intents", id, "cancel"]) => intent::cancel(state, call, id).await,
+        (Verb::Post, ["v1", "setup_intents"]) => setup::create(state, call).await,
+        (Verb::Post, ["v1", "setup_intents", id, "cancel"]) => setup::cancel(state, call, id).await,
+        (Verb::Post, ["v1", "customers"]) => customer::create(state, call).await,
+        (Verb::Post, ["v1", "customers", id]) => customer::update(state, call, id).await,
+        (Verb::Get, ["v1", "customers", id]) => customer::retrieve(state, id).await,
+        (Verb::Delete, ["v1", "customers", id]) => customer::delete(state, call, id).await,
+        (Verb::Get, ["v1", "payment_methods", id]) => customer::retrieve_method(state, id).await,
+        (Verb::Post, ["v1", "payment_methods", id, "attach"]) => customer::attach(state, call, id).await,
+        (Verb::Post, ["v1", "refunds"]) => refund::create(state, call).await,
+        (Verb::Get, ["v1", "refunds"]) => refund::list(state, call).await,
+        (Verb::Get, ["v1", "refunds", id]) => refund::retrieve(state, id).await,
+        (Verb::Get, ["v1", "disputes"]) => dispute::list(state, call).await,
+        (Verb::Get, ["v1", "disputes", id]) => dispute::retrieve(state, id).await,
+        (Verb::Post, ["v1", "disputes", id]) => dispute::update(state, call, id).await,
+        (Verb::Post, ["v1", "disputes", id, "close"]) => dispute::close(state, call, id).await,
+        (Verb::Get, ["v1", "events"]) => event::list(state, call).await,
+        (Verb::Get, ["v1", "events", id]) => event::retrieve(state, id).await,
+        (Verb::Get, ["v1", "balance"]) => charge::balance(state).await,
+        (Verb::Get, ["v1", "account"]) => {
             Ok(Answer::ok(json!({ "id": "acct_sandbox", "object": "account", "charges_enabled": true, "livemode": false })))
         }
         _ => Err(ApiError::unknown_path().into()),

@@ -61,7 +61,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
     form.allow(&["customer", "usage", "description", "payment_method_types[", "automatic_payment_methods[", "metadata["])?;
     let automatic_payment_methods = payment_methods(form)?;
     if let Some(customer) = form.text("customer") {
-        state.need::<Customer>(customer).await?;
+        Customer::existing(state, customer).await?;
     }
     let usage = one_of(form, "usage", &["off_session", "on_session"])?.unwrap_or("off_session");
     let id = state.id("seti");

@@ -135,6 +135,11 @@ async fn diagnose_gas(generation: &str) {
     assert!(!complete && !ready.contains("Send ") && ready.contains("  Stake "), "{ready}");
     let (staked, complete) = doctor(&settings, &souk.address, &["--stake-for-gas"]).await;
     assert!(complete && staked.contains("are staked for gas, so nobody is charged for transactions"), "{staked}");
+    let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
+    let entries = "SELECT COUNT(*) AS n FROM audit_log WHERE actor_kind = 'command' AND operation = 'payment_method.stake_for_gas'";
+    let recorded: i64 = database.read().await.expect("reads").query(entries).one().await.expect("reads").get("n").expect("a number");
+    assert_eq!(recorded, 1, "the audit log shows what the command staked");
+    database.close().await;
     souk.terminate().await;
     assert!(souk.ended(SHUTDOWN_TIMEOUT).await.is_some());
 }

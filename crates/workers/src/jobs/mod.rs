@@ -8,6 +8,7 @@ mod check_card;
 mod conclude_connect;
 mod confirmation_mail;
 mod connect_update;
+mod delete_provider_customer;
 mod delivery;
 mod end_refunded;
 mod owner_mail;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 const fn acts(topic: Topic) -> bool {
     match topic {
         Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::Charge => true,
-        Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded => true,
+        Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
     }
 }
@@ -60,6 +61,7 @@ impl Handler for Jobs {
             Topic::ApplyBalance => apply_balance::run(self, &job).await,
             Topic::EndRefunded => end_refunded::run(self, &job).await,
             Topic::CheckCard => check_card::run(self, &job).await,
+            Topic::DeleteProviderCustomer => delete_provider_customer::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,

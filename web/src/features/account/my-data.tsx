@@ -1,10 +1,13 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Alert, Button, Flex, Typography } from 'antd';
 import { useState } from 'react';
 import { api, apiUrl } from '@/api/client';
+import { ApiError } from '@/api/error';
+import { ActionError } from '@/features/billing/action-error';
 import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { LoadError, Loading, Section } from '@/features/billing/states';
 import { type Key, useTexts } from '@/features/billing/texts';
+import { loadErrorMessages } from '@/i18n/translate';
 import { erasureQuery } from './queries';
 
 const OBSTACLES = [
@@ -16,17 +19,36 @@ const OBSTACLES = [
   'deposit',
   'balance',
 ] as const;
-const KEPT = ['invoices', 'journal', 'did', 'mails'] as const;
+const KEPT = ['invoices', 'journal', 'references', 'processor', 'did', 'audit', 'mails', 'backups'] as const;
+
+/** Fetches the file before it is saved, so that the page shows a refusal. */
+async function downloadMyData(): Promise<void> {
+  const response = await fetch(apiUrl('/api/customers/me/export'), { credentials: 'same-origin' });
+  if (!response.ok) {
+    await loadErrorMessages();
+    const data: unknown = await response.json().catch(() => null);
+    throw new ApiError(`Request failed with status code ${response.status}`, response.status, data);
+  }
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = 'my-data.json';
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
 
 /** The download of everything that is stored about the user. */
 export function MyData() {
   const { t } = useTexts();
+  const download = useMutation({ mutationFn: downloadMyData });
   return (
     <Section id="my-data" title={t('myData.title')}>
       <Typography.Paragraph>{t('myData.text')}</Typography.Paragraph>
-      <Button href={apiUrl('/api/customers/me/export')} download>
-        {t('myData.download')}
-      </Button>
+      <Flex vertical gap={12} align="flex-start">
+        <Button loading={download.isPending} onClick={() => download.mutate()}>
+          {t('myData.download')}
+        </Button>
+        <ActionError title={t('myData.failed')} action={download} />
+      </Flex>
     </Section>
   );
 }

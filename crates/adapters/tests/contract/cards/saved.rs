@@ -7,15 +7,20 @@ use super::bench::{
 use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
+use souk_domain::customer::ProviderCustomer;
 use souk_domain::payment::{
-    CardExpiry, CardHolder, CardRail, CardRefundRequest, CardRequest, ChargeRequest, Decline, Outcome, SavedCard, Settlement, SetupOutcome,
-    SetupRequest,
+    CardExpiry, CardHolder, CardRail, CardRefundRequest, CardRequest, ChargeRequest, Decline, Outcome, RailError, SavedCard, Settlement,
+    SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Amount, AttemptId, CustomerId, RefundId};
 use std::time::Duration;
 
 fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
     Outcome::Settled(Settlement { reference: reference.to_owned(), payer: String::new(), amount: Amount::new(cents), card: card.cloned() })
+}
+
+fn known(provider_id: &str) -> ProviderCustomer {
+    ProviderCustomer { provider_id: provider_id.to_owned(), is_erased: false }
 }
 
 fn decline_code(outcome: &Outcome) -> &str {
@@ -75,11 +80,44 @@ on_both! {
     async fn a_known_customer_is_kept_and_one_that_the_provider_has_lost_is_replaced(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let opened = bench.rail.open_customer(&bench.method, None, &holder("Ada")).await.expect("opens");
-        assert_eq!(bench.rail.open_customer(&bench.method, Some(&opened), &holder("Ada Lovelace")).await, Ok(opened.clone()));
+        assert_eq!(bench.rail.open_customer(&bench.method, Some(&known(&opened)), &holder("Ada Lovelace")).await, Ok(opened.clone()));
         let renamed = bench.server(Verb::GET, &format!("/v1/customers/{opened}"), &[]).await.body;
         assert_eq!(renamed["name"], "Ada Lovelace");
-        let replaced = bench.rail.open_customer(&bench.method, Some("cus_unknown"), &holder("Ada")).await.expect("opens");
+        let replaced = bench.rail.open_customer(&bench.method, Some(&known("cus_unknown")), &holder("Ada")).await.expect("opens");
         assert!(replaced != opened && replaced != "cus_unknown", "{replaced}");
+    }
+
+    async fn a_deleted_customer_loses_its_cards_and_is_replaced_while_its_payments_can_be_refunded(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = open_saving_intent(&bench, "att_1", "Ada").await;
+        bench.confirm(&intent, ACCEPTED).await;
+        let Outcome::Settled(Settlement { card: Some(card), .. }) = bench.find(&intent).await else { panic!("a saved card") };
+        bench.fault(json!({ "mode": "drop_answer" })).await;
+        let lost = bench.rail.delete_customer(&bench.method, &card.customer).await;
+        assert!(matches!(lost, Err(RailError::Unreachable(_))), "{lost:?}");
+        for _ in 0..2 {
+            assert_eq!(bench.rail.delete_customer(&bench.method, &card.customer).await, Ok(()), "it is deleted already");
+        }
+        assert_eq!(bench.rail.delete_customer(&bench.method, "cus_unknown").await, Ok(()));
+        assert!(bench.rail.delete_customer(&bench.method, "../balance").await.is_err());
+        let left = bench.server(Verb::GET, &format!("/v1/customers/{}", card.customer), &[]).await.body;
+        assert_eq!(left, json!({ "id": card.customer, "object": "customer", "deleted": true }));
+        let refused = bench.charge("att_2", 100, &card).await;
+        assert!(matches!(refused.outcome, Outcome::Declined(_)), "{:?}", refused.outcome);
+        assert_eq!(bench.charged().await, ["att_1"]);
+        // Also within the time in which the provider repeats its answer to the creation.
+        let erased = ProviderCustomer { provider_id: card.customer.clone(), is_erased: true };
+        let replaced = bench.rail.open_customer(&bench.method, Some(&erased), &holder("Ada")).await.expect("opens");
+        assert_ne!(replaced, card.customer);
+        let request = CardRefundRequest {
+            attempt: AttemptId::parse("att_3").expect("an id"),
+            refund: RefundId::parse("re_1").expect("an id"),
+            provider_id: intent.provider_id.clone(),
+            amount: Amount::new(400),
+            is_late: false,
+        };
+        let refunded = bench.rail.refund(&bench.method, &bench.currency, &request).await;
+        assert!(matches!(&refunded, Outcome::Settled(settlement) if settlement.amount == Amount::new(400)), "{refunded:?}");
     }
 
     async fn a_setup_whose_response_is_lost_is_found_by_a_retry(db: &TestDatabase) {

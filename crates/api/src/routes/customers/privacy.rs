@@ -2,11 +2,15 @@ use super::named_customer;
 use crate::auth::{SignedIn, Writes, resources};
 use crate::problem::Problem;
 use crate::state::App;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use poem::Body;
+use poem::http::StatusCode;
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::{Attachment, AttachmentType, Json};
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use souk_domain::privacy::{self, Obstacle};
+use std::io;
 use std::sync::Arc;
 
 /// What stands in the way of an erasure.
@@ -28,18 +32,24 @@ pub struct ErasedModel {
 pub enum ExportResponse {
     /// A JSON document with an array of records for each kind of object.
     #[oai(status = 200)]
-    Export(Attachment<Vec<u8>>),
+    Export(Attachment<Body>),
 }
 
 pub struct PrivacyApi;
 
 #[OpenApi(prefix_path = "/api/customers")]
 impl PrivacyApi {
-    /// Download everything that is stored about the signed-in user, in both modes.
+    /// Download everything that is stored about the signed-in user, in both modes; at most ten times an hour.
     #[oai(path = "/me/export", method = "get")]
     async fn export(&self, app: Data<&Arc<App>>, caller: SignedIn) -> Result<ExportResponse, Problem> {
-        let document = app.exports.export(&caller.0.user.did, app.ctx.now()).await?;
-        Ok(ExportResponse::Export(Attachment::new(document).attachment_type(AttachmentType::Attachment).filename("my-data.json")))
+        let did = &caller.0.user.did;
+        privacy::count_export(&app.ctx, did).await?;
+        let mut pieces = app.exports.export(did, app.ctx.now());
+        // Until the first piece, a failure is answered; later it interrupts the download.
+        let first = pieces.next().await.transpose()?;
+        let pieces = stream::iter(first.map(Ok)).chain(pieces).map_err(io::Error::other);
+        let document = Attachment::new(Body::from_bytes_stream(pieces));
+        Ok(ExportResponse::Export(document.attachment_type(AttachmentType::Attachment).filename("my-data.json")))
     }
 
     /// What stands in the way of the erasure of the signed-in user's data.
@@ -80,11 +90,22 @@ impl From<privacy::ErasureError> for Problem {
         match error {
             privacy::ErasureError::NotFound => Self::not_found(),
             privacy::ErasureError::Obstacle(obstacle) => obstructed(message, obstacle),
+            privacy::ErasureError::TooMany => Self::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_ERASURES"),
             privacy::ErasureError::Storage(error) => error.into(),
         }
     }
 }
 
+impl From<privacy::ExportError> for Problem {
+    fn from(error: privacy::ExportError) -> Self {
+        let message = error.to_string();
+        match error {
+            privacy::ExportError::TooMany => Self::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_EXPORTS"),
+            privacy::ExportError::Storage(error) => error.into(),
+        }
+    }
+}
+
 fn obstructed(message: String, obstacle: Obstacle) -> Problem {
-    Problem::new(poem::http::StatusCode::CONFLICT, message).code("ERASURE_OBSTACLE").param("obstacle", obstacle.name())
+    Problem::new(StatusCode::CONFLICT, message).code("ERASURE_OBSTACLE").param("obstacle", obstacle.name())
 }

@@ -17,6 +17,7 @@ use souk_api::state::{App, Probe, Site};
 use souk_api::{Limits, service};
 use souk_domain::access::{Did, Login, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
+use souk_domain::customer::ProviderCustomer;
 use souk_domain::payment::*;
 use souk_domain::shared::*;
 use std::sync::Arc;
@@ -323,7 +324,11 @@ impl CardRail for Network {
         verified(method, currencies)
     }
 
-    async fn open_customer(&self, _: &Method, _: Option<&str>, _: &CardHolder) -> Result<String, RailError> {
+    async fn open_customer(&self, _: &Method, _: Option<&ProviderCustomer>, _: &CardHolder) -> Result<String, RailError> {
+        Err(nothing_moves())
+    }
+
+    async fn delete_customer(&self, _: &Method, _: &str) -> Result<(), RailError> {
         Err(nothing_moves())
     }
 

@@ -1,6 +1,7 @@
 //! The port to card processors.
 
 use super::{CardEvent, ChargedPeriod, Decline, EventError, EventRange, Movement, Outcome, RailError};
+use crate::customer::ProviderCustomer;
 use crate::payment::{Currency, Method, ProviderDispute, ProviderRefund};
 use crate::shared::{Amount, AttemptId, CustomerId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -145,8 +146,12 @@ pub trait CardRail: Send + Sync {
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
     /// Creates the provider's customer of a holder, or keeps the known one if the provider still has it, and names it. The same holder always
-    /// yields the same customer of a method. Returns the provider's id.
-    async fn open_customer(&self, method: &Method, known: Option<&str>, holder: &CardHolder) -> Result<String, RailError>;
+    /// yields the same customer of a method, until their data is erased. Returns the provider's id.
+    async fn open_customer(&self, method: &Method, known: Option<&ProviderCustomer>, holder: &CardHolder) -> Result<String, RailError>;
+
+    /// Deletes a provider's customer for good, with the name, the email and the saved cards. Payments stay, and can be refunded. Succeeds as
+    /// well if the provider does not have the customer any more.
+    async fn delete_customer(&self, method: &Method, provider_id: &str) -> Result<(), RailError>;
 
     /// Opens the provider's intent. The same `request.attempt` must always yield the same intent.
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError>;

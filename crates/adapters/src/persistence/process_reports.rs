@@ -13,6 +13,9 @@ impl ProcessReports for SqlProcessReports<'_> {
         self.0.query("DELETE FROM process_reports WHERE seen_at < $1").bind(since).execute().await?;
         let insert = "INSERT INTO process_reports (kind, subject, detail, seen_at) VALUES ($1, $2, $3, $4)
                       ON CONFLICT (kind, subject) DO UPDATE SET detail = excluded.detail, seen_at = excluded.seen_at";
+        // In one order, so that two processes do not wait for each other.
+        let mut reports: Vec<_> = reports.iter().collect();
+        reports.sort_by_key(|report| (report.kind.name(), &report.subject));
         for ProcessReport { kind, subject, detail } in reports {
             self.0.query(insert).bind(kind.name()).bind(subject).bind(detail).bind(now).execute().await?;
         }

@@ -56,15 +56,23 @@ pub(super) struct UnsignedAttempt {
     planned: Vec<PlannedPayment>,
 }
 
-/// The threads that sign the charges of a batch. They end on their own if it is dropped.
+/// Charges of a batch that are being signed. The threads end on their own if this is dropped.
 #[must_use = "the attempts are not written"]
-pub(super) struct Signing(Vec<JoinHandle<Result<Vec<NewAttempt>, BillingError>>>);
+pub(super) enum Signing {
+    Signed(Result<Vec<NewAttempt>, BillingError>),
+    /// In the order of the charges.
+    InThreads(Vec<JoinHandle<Result<Vec<NewAttempt>, BillingError>>>),
+}
 
 impl Signing {
     /// Returns the attempts in the order of their intents. Blocks until they are signed.
     pub fn finish(self) -> Result<Vec<NewAttempt>, BillingError> {
+        let threads = match self {
+            Self::Signed(result) => return result,
+            Self::InThreads(threads) => threads,
+        };
         let mut signed = Vec::new();
-        for thread in self.0 {
+        for thread in threads {
             signed.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
         Ok(signed)
@@ -242,9 +250,12 @@ impl BillingBatch {
         Ok(Some(Charge { intent, attempt: UnsignedAttempt { source, period, planned } }))
     }
 
-    /// Begins to sign the transactions of charges and to build their attempts, on other threads: the batch writes its invoices meanwhile,
-    /// because the database needs longer for these than the signatures take.
+    /// Signs the transactions of charges and builds their attempts. Many are signed on other threads, while the batch writes its invoices:
+    /// the database needs longer for these than the signatures take.
     pub fn begin_signing(self: Arc<Self>, ctx: &Context, intents: &Arc<[Intent]>, mut unsigned: Vec<UnsignedAttempt>) -> Signing {
+        if unsigned.len() < SIGNED_BY_THREAD {
+            return Signing::Signed(intents.iter().zip(unsigned).map(|(intent, one)| self.sign(ctx, intent, one)).collect());
+        }
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let size = unsigned.len().div_ceil(cores).max(SIGNED_BY_THREAD);
         let mut threads = Vec::new();
@@ -255,7 +266,7 @@ impl BillingBatch {
             let sign = move || intents.iter().skip(start).zip(part).map(|(intent, unsigned)| batch.sign(&ctx, intent, unsigned)).collect();
             threads.push(thread::spawn(sign));
         }
-        Signing(threads)
+        Signing::InThreads(threads)
     }
 
     /// Signs the transaction of a charge, if it has one, and builds its attempt.

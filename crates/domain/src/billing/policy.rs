@@ -26,8 +26,8 @@ pub struct BillingPolicy {
     /// a test clock are never bounded.
     pub bounds: Option<Bounds>,
     /// The most that may be refunded and paid out in 24 hours, by the symbol of the currency, in whole units of it. Refunds that the engine
-    /// orders itself count, and are never refused. Without an entry, no more leaves than the store received in the last 30 days, except that
-    /// the first order of a day is never refused.
+    /// orders count, and are never refused. Without an entry, no more leaves than the store received in the last 30 days, except that an
+    /// order is accepted if nothing else was sent.
     pub daily_caps: BTreeMap<String, u64>,
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// An address gets at most one link in this time, however many users request it. The link is valid as long.
 pub const CONFIRMATION_INTERVAL: Duration = Duration::from_secs(24 * 3_600);
 
-/// How many links one site requests within an hour at most: an IPv4 address, or an IPv6 network of 48 bits. Even in a whole day this is
-/// a small part of [`UNUSED_LINKS_MAX`], so that nobody can use up the links of all others.
+/// How many links one site requests within an hour at most: an IPv4 address, or an IPv6 network of 48 bits. In a whole day
+/// this is an eighth of [`UNUSED_LINKS_MAX`], so that one site cannot use up the links of all others.
 pub const LINKS_OF_SITE: u32 = 5;
 
 /// How many links of the whole store are unused within this time at most. Concurrent requests can exceed it by their number.

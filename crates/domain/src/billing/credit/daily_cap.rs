@@ -76,9 +76,9 @@ async fn check_daily_cap(
         Some(DailyCap::Of(cap)) => (cap, false),
         None => (received(ctx, unit, mode, &currency.id).await?, true),
     };
-    // The first order of a day is never refused without a configured cap: a quiet store can return an old payment.
-    let is_first_of_day = sent == ordered;
-    if sent <= cap || is_default && is_first_of_day {
+    // Without a configured cap, an order is accepted if nothing else was sent: a quiet store can return an old payment.
+    let is_only = sent == ordered;
+    if sent <= cap || is_default && is_only {
         return Ok(());
     }
     let left = cap.minus(sent.minus(ordered).unwrap_or_default()).unwrap_or_default();

@@ -56,7 +56,7 @@ CREATE TABLE api_keys (
     revoked_at   TIMESTAMPTZ
 );
 
--- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted only when they are old.
 CREATE TABLE audit_log (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     at         TIMESTAMPTZ NOT NULL,

@@ -57,7 +57,7 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER
 ) STRICT;
 
--- What administrators, API keys and commands have done. Rows never change, and are deleted when they are old only.
+-- What administrators, API keys and commands have done. Rows never change, and are deleted only when they are old.
 CREATE TABLE audit_log (
     id         TEXT NOT NULL PRIMARY KEY,
     at         INTEGER NOT NULL,

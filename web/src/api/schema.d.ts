@@ -3376,7 +3376,7 @@ export interface paths {
                 };
             };
         };
-        /** Change a currency. */
+        /** Change a currency. Its symbol is fixed once something was ordered at a price in it. */
         put: {
             parameters: {
                 query?: never;
@@ -3900,7 +3900,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Send a link that confirms the signed-in customer's address. One per address and day. */
+        /** Send a link that confirms the signed-in customer's address. One per address and day, and few per network and hour. */
         post: {
             parameters: {
                 query?: never;

@@ -60,7 +60,7 @@ pub(super) const OBSTACLES: [(Obstacle, &str); 8] = [
     ),
 ];
 
-/// Removes the holders and the saved cards from the attempts of a user, none of which is open. The provider's ids of payments and of refunded
+/// Removes the holders and the saved cards from the ended attempts of a user. The provider's ids of payments and of refunded
 /// payments stay: refunds, disputes and reversals are found by them. `$2`: what is left of a saved card.
 pub(super) const ERASE_CARDS: Sql = sql_per_dialect!(
     "UPDATE attempts SET client_secret = NULL, card = CASE kind
@@ -69,7 +69,7 @@ pub(super) const ERASE_CARDS: Sql = sql_per_dialect!(
          WHEN 'card_setup' THEN "
     (either "json_set(card, '$.name', '', '$.email', '')" "card || jsonb_build_object('name', '', 'email', '')")
     " END
-     WHERE (card IS NOT NULL OR client_secret IS NOT NULL) AND subject IN (
+     WHERE (card IS NOT NULL OR client_secret IS NOT NULL) AND status NOT IN ('open', 'unknown') AND subject IN (
          SELECT id FROM payment_intents WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
          UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
          UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"
@@ -98,7 +98,8 @@ pub struct SqlPersonalData<'s>(pub &'s mut Connection);
 #[async_trait]
 impl PersonalData for SqlPersonalData<'_> {
     async fn lock(&mut self, did: &Did) -> Result<bool, StorageError> {
-        // On both databases a write locks the row.
+        // On both databases a write locks the row. An order writes its customer: it is either seen by the obstacles or waits.
+        self.0.query("UPDATE customers SET updated_at = updated_at WHERE did = $1").bind(did).execute().await?;
         let update = "UPDATE users SET updated_at = updated_at WHERE did = $1";
         Ok(self.0.query(update).bind(did).execute().await? == 1)
     }

@@ -13,7 +13,7 @@ pub enum ErasureError {
     /// The first of the obstacles.
     #[error("The data can't be erased while there is something open: {}", .0.name())]
     Obstacle(Obstacle),
-    #[error("The erasure was requested too often. Please try again in an hour.")]
+    #[error("The erasure was requested too often. Please try again later.")]
     TooMany,
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -30,18 +30,19 @@ pub async fn obstacles(ctx: &Context, did: &Did) -> Result<Vec<Obstacle>, Storag
 ///
 /// # Errors
 /// [`ErasureError::Obstacle`] while something is open between the user and the store. [`ErasureError::TooMany`] beyond the limit of an
-/// hour, in which refused requests count as well.
+/// hour.
 #[tracing::instrument(skip_all)]
 pub async fn erase(ctx: &Context, did: &Did) -> Result<(), ErasureError> {
-    if !limits::count(ctx, Counted::Erasure, did).await? {
-        return Err(ErasureError::TooMany);
-    }
     let mut unit = ctx.store.begin().await?;
     if !unit.personal_data().lock(did).await? {
         return Err(ErasureError::NotFound);
     }
     if let Some(obstacle) = unit.personal_data().obstacles(did).await?.first() {
         return Err(ErasureError::Obstacle(*obstacle));
+    }
+    // In the same unit of work: the commit records the call in the audit log, so a refused one must commit nothing.
+    if !limits::count(ctx, unit.as_mut(), Counted::Erasure, did).await? {
+        return Err(ErasureError::TooMany);
     }
     let now = ctx.now();
     let at_providers = unit.personal_data().erase(did, now).await?;

@@ -4610,6 +4610,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/payment-intents/on-hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments on hold, newest first: their network moved an amount that differs from the requested one, and the store has to decide. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentOnHoldList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payment-intents/search": {
         parameters: {
             query?: never;
@@ -9271,6 +9329,18 @@ export interface components {
             };
         };
         /**
+         * InvoiceOnHold
+         * @description An invoice that a payment on hold was to pay.
+         */
+        InvoiceOnHold: {
+            id: string;
+            /** @description Empty until the invoice is finalized. */
+            number: string;
+            status: string;
+            /** @description What can still be paid of it, in base units; zero for a draft. */
+            amount_payable: string;
+        };
+        /**
          * InvoicePayment
          * @description A payment of an invoice from one source. Amounts are base units.
          */
@@ -9725,6 +9795,39 @@ export interface components {
             publishable_key?: string;
             secret_key?: string;
             webhook_signing_secret?: string;
+        };
+        /** PaymentOnHold */
+        PaymentOnHold: {
+            /** @description The payment intent that was to be paid; `POST /api/payment-intents/{id}/resolve` ends the hold. */
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description The requested amount, in base units. */
+            amount: string;
+            /** @description The amount that the network moved. */
+            amount_received: string;
+            /** @description The part of it that was refunded in the provider's dashboard since. */
+            amount_refunded: string;
+            currency_id: string;
+            customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
+            payment_method_id: string;
+            /** @description The invoices that the payment was for. */
+            invoices: components["schemas"]["InvoiceOnHold"][];
+            /** @description The network's reference of the payment: one entry under the name of the method's type, or none if the network moved nothing. */
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+            /** @description When the differing amount was recorded. */
+            held_at: string;
+        };
+        /** PaymentOnHoldList */
+        PaymentOnHoldList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["PaymentOnHold"][];
         };
         /** PaymentResolution */
         PaymentResolution: {

@@ -576,6 +576,32 @@ export type Restore = ServerObject<'Restore'>;
 /** A payment that a restored store has found at a network and that belongs to nothing it knows. */
 export type FoundPayment = Narrow<ServerObject<'FoundPayment'>, { currency: PaymentCurrency }>;
 
+/** A payment whose network moved an amount that differs from the requested one; amounts in base units of `paymentCurrency`. */
+export type PaymentOnHold = Narrow<
+  Pick<
+    ServerObject<'PaymentOnHold'>,
+    | 'id'
+    | 'amount'
+    | 'amount_received'
+    | 'amount_refunded'
+    | 'customer_id'
+    | 'customer'
+    | 'payment_method_id'
+    | 'invoices'
+    | 'payment_details'
+    | 'paymentCurrency'
+    | 'paymentMethod'
+    | 'held_at'
+  >,
+  { payment_details: PaymentDetails; paymentCurrency: PaymentCurrency; paymentMethod: PaymentMethod | null }
+>;
+
+/** What became of the money of a payment on hold. */
+export type PaymentResolution = Pick<ServerObject<'PaymentResolution'>, 'amount' | 'invoice_ids'> & {
+  balance_transaction?: { amount: string } | null;
+  refund?: { id: string } | null;
+};
+
 /** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'

@@ -70,7 +70,7 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
                     .to_owned(),
                 "支付网络的实际到账金额与应付金额不符。你可以退款，或将款项用于支付账单、存入余额。".to_owned(),
             ),
-            path: "/console/on-hold".to_owned(),
+            path: "/console/on-hold#payments".to_owned(),
         },
         FindingCode::DeadLetters => NoticeText {
             subject: tr(

@@ -3,16 +3,15 @@
 use super::columns::keys;
 use super::listing::sql_per_dialect;
 use super::secret_box::{SecretBox, place};
-use super::{Connection, Row, Sql, Values, json};
+use super::{Connection, Row, Sql, Values, json, payments_on_hold};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
 use souk_domain::payment::{
-    AMOUNT_DIFFERS, Attempt, AttemptKind, AttemptStatus, Attempts, Decline, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck,
-    TransactionKey,
+    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
 };
-use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, StorageError, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const TABLE: &str = "attempts";
@@ -28,9 +27,6 @@ const LOCK_INVOICES: Sql = sql_per_dialect!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
 const LOCK_INVOICE: Sql = sql_per_dialect!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
-/// Counts among the open attempts only: SQLite uses their index if the statement repeats its condition.
-const COUNT_ON_HOLD: &str = "SELECT count(*) AS n FROM (SELECT 1 AS found FROM attempts
-    WHERE status IN ('open', 'unknown') AND status = 'unknown' AND purpose = 'payment' AND last_error ->> 'code' = $1 LIMIT $2) AS counted";
 /// Looks up each method in the index, because a long backlog of one must not make the search slow.
 pub(super) const NETWORKS_DUE: &str = "SELECT id FROM payment_methods m WHERE EXISTS (
       SELECT 1 FROM attempts a WHERE a.method_id = m.id AND a.status IN ('open', 'unknown') AND a.check_at <= $1) ORDER BY id";
@@ -117,7 +113,14 @@ pub struct SqlAttempts<'s> {
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
     async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError> {
-        self.connection.query(COUNT_ON_HOLD).bind(AMOUNT_DIFFERS).bind(limit).one().await?.get("n")
+        payments_on_hold::count(self.connection, limit).await
+    }
+
+    async fn on_hold(&mut self, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError> {
+        let Listed { count, list: ids } = payments_on_hold::list(self.connection, mode, page).await?;
+        let mut list = if ids.is_empty() { Vec::new() } else { self.find_all(&ids).await? };
+        list.sort_by(|one, other| other.purpose.subject().cmp(one.purpose.subject()));
+        Ok(Listed { count, list })
     }
 
     async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError> {

@@ -15,6 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// On PostgreSQL, groups that share intents lock them in the order of their ids, so that no two groups wait for each other.
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT id FROM payment_intents WHERE id " (among "$1") (either "" " ORDER BY id FOR UPDATE"));
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id " (among "$1") " ORDER BY id");
+/// Repeats the condition of the partial index.
+pub(super) const FIND_ALL_HELD: Sql = sql_per_dialect!(
+    "SELECT * FROM payment_intents WHERE held_attempt_id IS NOT NULL AND held_attempt_id " (among "$1") " ORDER BY id"
+);
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5").exact();
 /// One list per index, as for invoices.
@@ -153,6 +157,11 @@ impl Intents for SqlIntents<'_> {
     async fn find_held(&mut self, attempt: &AttemptId) -> Result<Option<Intent>, StorageError> {
         let row = self.0.query("SELECT * FROM payment_intents WHERE held_attempt_id = $1").bind(attempt).optional().await?;
         row.as_ref().map(intent).transpose()
+    }
+
+    async fn find_all_held(&mut self, attempts: &[AttemptId]) -> Result<Vec<Intent>, StorageError> {
+        let rows = self.0.query_per_dialect(FIND_ALL_HELD).bind(keys(attempts)).all().await?;
+        rows.iter().map(intent).collect()
     }
 
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError> {

@@ -40,6 +40,7 @@ mod number_gaps;
 mod outbox;
 mod owner_notices;
 mod payment_links;
+mod payments_on_hold;
 mod pending_plan_changes;
 mod personal_data;
 mod personal_data_tables;

@@ -4,10 +4,11 @@
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
-use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
+use super::intents::{FIND_ALL_HELD, FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
 use super::invoices::{
     ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
+use super::payments_on_hold::{COUNT as COUNT_ON_HOLD, ON_HOLD as ON_HOLD_PAYMENTS};
 use super::personal_data::{ERASE, ERASE_CARDS, ERASE_PROFILES, ERASE_PROVIDER_CUSTOMERS, OBSTACLES, OF_ADDRESSES};
 use super::personal_data_tables::{EXPORTED, Exported};
 use super::stakes::CLAIM_UNCHECKED;
@@ -18,6 +19,7 @@ use super::{audit_log, credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::billing::UsageQuery;
+use souk_domain::payment::AMOUNT_DIFFERS;
 use souk_domain::pricing::Aggregate;
 use souk_domain::privacy::Obstacle;
 use souk_domain::shared::{Amount, InvoiceId, Mode, SubscriptionItemId, Timestamp};
@@ -101,6 +103,17 @@ on_both! {
         let networks = plan(db, one(NETWORKS_DUE), |query| query.bind(now)).await;
         let claimed = plan(db, CLAIM_DUE, |query| query.bind(now).bind(now).bind(200u32).bind("pm_1")).await;
         assert!(networks.contains("attempts_due") && claimed.contains("attempts_due"), "{networks}\n{claimed}");
+    }
+
+    async fn payments_on_hold_are_found_among_the_open_attempts_only(db: &TestDatabase) {
+        let listed = |sql| plan(db, sql, |query| query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(AMOUNT_DIFFERS));
+        let counted = plan(db, one(COUNT_ON_HOLD), |query| query.bind(AMOUNT_DIFFERS).bind(20u32)).await;
+        for plan in [listed(ON_HOLD_PAYMENTS.page).await, listed(ON_HOLD_PAYMENTS.count).await, counted] {
+            assert!(plan.contains("attempts_open") || plan.contains("attempts_due"), "{plan}");
+            assert!(!plan.contains("Seq Scan on attempts"), "{plan}");
+        }
+        let held = plan(db, FIND_ALL_HELD, |query| query.bind(keys(&["att_1"]))).await;
+        assert!(held.contains("payment_intents_held"), "{held}");
     }
 
     async fn invoice_lists_use_the_index_of_their_customer_or_subscription(db: &TestDatabase) {

@@ -29,6 +29,7 @@ mod mail_addresses;
 mod methods;
 mod parity;
 mod payment_links;
+mod payments_on_hold;
 mod price_locks;
 mod prices;
 mod process_reports;

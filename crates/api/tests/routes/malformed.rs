@@ -39,6 +39,7 @@ on_both! {
             ("/api/products/search", "query"),
             ("/api/customers/search", "query page pageSize"),
             ("/api/invoices/search", "query page pageSize"),
+            ("/api/payment-intents/on-hold", "page pageSize limit starting_after"),
             ("/api/payment-intents/search", "query page pageSize"),
             ("/api/subscriptions/search", "query page pageSize"),
             ("/api/prices", "q product_id metadata.x"),

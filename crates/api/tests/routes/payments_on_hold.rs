@@ -56,3 +56,35 @@ async fn the_store_refunds_the_settled_amount() {
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }
+
+#[tokio::test]
+async fn the_store_lists_payments_on_hold_until_they_are_resolved() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let path = "/api/payment-intents/on-hold";
+    assert_eq!(owner.browser.get(path).await.ok(), json!({ "count": 0, "list": [] }));
+    let intent = on_hold(&app, &alice, 300).await;
+    app.browser().get(path).await.refused(401);
+    alice.browser.get(path).await.refused(403);
+    assert_eq!(owner.browser.live().get(path).await.ok()["count"], 0);
+    let listed = owner.browser.get(path).await.ok();
+    let payment = &listed["list"][0];
+    assert_eq!((&listed["count"], &payment["id"]), (&json!(1), &json!(intent)));
+    assert_eq!((&payment["amount_received"], &payment["amount_refunded"]), (&json!("300"), &json!("0")));
+    let asked = alice.browser.get(&format!("/api/payment-intents/{intent}")).await.ok();
+    for field in ["amount", "currency_id", "customer_id", "payment_method_id"] {
+        assert_eq!(payment[field], asked[field], "{field}");
+    }
+    assert_eq!(payment["customer"]["did"], json!(alice.wallet.did().to_string()));
+    assert_eq!(payment["payment_details"]["stripe"]["payment_intent_id"], "pi_provider");
+    assert_eq!((&payment["paymentMethod"]["type"], &payment["paymentCurrency"]["id"]), (&json!("stripe"), &asked["currency_id"]));
+    let invoice = &payment["invoices"][0];
+    assert_eq!(
+        (&invoice["id"], &invoice["status"], &invoice["amount_payable"]),
+        (&asked["invoice_id"], &json!("draft"), &json!("0")),
+        "a draft cannot be paid"
+    );
+    owner.browser.post(&format!("/api/payment-intents/{intent}/resolve"), &json!({})).await.ok();
+    assert_eq!(owner.browser.get(path).await.ok(), json!({ "count": 0, "list": [] }));
+    app.finish().await;
+}

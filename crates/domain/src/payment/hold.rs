@@ -2,10 +2,10 @@
 
 use super::connect_result::publish_decline;
 use super::settlement::handler_of;
-use super::{Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, Purpose, Settlement, SettlementError};
+use super::{Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, PlannedPayment, Purpose, Settlement, SettlementError};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::shared::{Amount, EntryId, PaymentIntentId, StorageError};
+use crate::shared::{Amount, EntryId, Listed, Mode, Page, PaymentIntentId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// The error code of attempts whose settled amount differs from the requested one.
@@ -18,6 +18,41 @@ impl Attempt {
         let is_payment = matches!(self.purpose, Purpose::Payment(_)) && self.status == AttemptStatus::Unknown;
         is_payment && self.last_error.as_ref().is_some_and(|error| error.code == AMOUNT_DIFFERS)
     }
+}
+
+/// A payment on hold, with what an owner needs to decide about its money.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentOnHold {
+    pub attempt: Attempt,
+    /// The intent that was to be paid.
+    pub asked: Intent,
+    /// The intent that received the money. None: the network moved nothing.
+    pub held: Option<Intent>,
+    /// The parts of invoices that were to be paid.
+    pub planned: Vec<PlannedPayment>,
+}
+
+/// One page of the payments on hold, newest first.
+///
+/// # Errors
+/// If the storage fails.
+pub async fn payments_on_hold(unit: &mut dyn UnitOfWork, mode: Mode, page: &Page) -> Result<Listed<PaymentOnHold>, StorageError> {
+    let Listed { count, list } = unit.attempts().on_hold(mode, page).await?;
+    if list.is_empty() {
+        return Ok(Listed { count, list: Vec::new() });
+    }
+    let attempts: Vec<_> = list.iter().map(|attempt| attempt.id.clone()).collect();
+    let intents: Vec<_> = list.iter().filter_map(|attempt| attempt.purpose.intent().cloned()).collect();
+    let asked = unit.intents().find_all(&intents).await?;
+    let held = unit.intents().find_all_held(&attempts).await?;
+    let mut planned = unit.attempts().planned_by_all(&attempts).await?;
+    let with_intents = |attempt: Attempt| {
+        let asked = asked.iter().find(|intent| attempt.purpose.intent() == Some(&intent.id))?.clone();
+        let held = held.iter().find(|intent| intent.held_attempt_id.as_ref() == Some(&attempt.id)).cloned();
+        let planned = planned.remove(&attempt.id).unwrap_or_default();
+        Some(PaymentOnHold { attempt, asked, held, planned })
+    };
+    Ok(Listed { count, list: list.into_iter().filter_map(with_intents).collect() })
 }
 
 /// Why an attempt is on hold.

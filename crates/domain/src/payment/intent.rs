@@ -352,6 +352,8 @@ pub trait Intents: Send {
     async fn last_paid(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Option<Intent>, StorageError>;
     /// The intent that received the money of a payment on hold.
     async fn find_held(&mut self, attempt: &AttemptId) -> Result<Option<Intent>, StorageError>;
+    /// As [`Intents::find_held`], for several payments on hold.
+    async fn find_all_held(&mut self, attempts: &[AttemptId]) -> Result<Vec<Intent>, StorageError>;
     /// The payment with this reference at the provider.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError>;
     /// The customer's payment intents above zero, newest first.
@@ -407,6 +409,8 @@ pub struct TransactionKey {
 pub trait Attempts: Send {
     /// The number of payments on hold, at most `limit`.
     async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError>;
+    /// The payments on hold of a mode, newest first. `starting_after` is the intent that was to be paid, which has at most one of them.
+    async fn on_hold(&mut self, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError>;
     /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
     /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
     /// before; the caller must then drop the unit of work.

@@ -45,7 +45,7 @@ pub use description::*;
 pub use dispute::*;
 pub use gas::*;
 pub use handler::*;
-pub use hold::{AMOUNT_DIFFERS, end_hold, release_held};
+pub use hold::{AMOUNT_DIFFERS, PaymentOnHold, end_hold, payments_on_hold, release_held};
 pub use intent::*;
 pub use mandate::*;
 pub use method::*;

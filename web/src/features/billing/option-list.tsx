@@ -8,6 +8,8 @@ export interface Option<V extends string = string> {
   detail?: string;
   /** At the end of the line, such as an amount. */
   aside?: string;
+  /** It cannot be chosen; `detail` says why. */
+  disabled?: boolean;
 }
 
 interface OptionListProps<V extends string> extends Omit<RadioGroupProps, 'options' | 'onChange' | 'value'> {
@@ -28,8 +30,9 @@ export function OptionList<V extends string>({ label, options, value, onChange, 
       aria-label={label}
       value={value}
       onChange={(event) => onChange?.(event.target.value)}
-      options={options.map(({ value: each, title, detail, aside }) => ({
+      options={options.map(({ value: each, title, detail, aside, disabled }) => ({
         value: each,
+        disabled,
         label: (
           <Flex justify="space-between" gap={16} className={styles.option}>
             <span>

@@ -254,6 +254,7 @@ export const BILLING_KEYS = [
   'invoices',
   'overdue',
   'payments',
+  'payments-on-hold',
   'refunds',
   'credit-notes',
   'customer-balance',

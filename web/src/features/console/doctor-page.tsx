@@ -101,7 +101,12 @@ function FindingNote({ finding, texts }: { finding: Finding; texts: Texts }) {
 /** Where the owner acts on a finding, if the store has a page for it. */
 function FindingLink({ finding: { code, params }, texts: { t } }: { finding: Finding; texts: Texts }) {
   if (code === 'holds') return <Link to="/console/on-hold">{t('doctor.open.holds')}</Link>;
-  if (code === 'held_payments') return <Link to="/console/on-hold">{t('doctor.open.held_payments')}</Link>;
+  if (code === 'held_payments')
+    return (
+      <Link to="/console/on-hold" hash="payments">
+        {t('doctor.open.held_payments')}
+      </Link>
+    );
   if (code === 'no_owner_email') return <Link to="/profile">{t('doctor.open.profile')}</Link>;
   if (params.method)
     return (

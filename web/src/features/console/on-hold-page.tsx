@@ -12,12 +12,16 @@ import { useAdminTexts } from './admin-texts';
 import { ConsoleList } from './console-list';
 import { CustomerLink } from './customer-link';
 import { FoundPayments } from './found-payments';
+import { PaymentsOnHold } from './payments-on-hold';
 import { onHoldQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { ResumeBillingDialog } from './resume-billing-dialog';
 import { useTexts } from './texts';
 
-/** The subscriptions whose billing is on hold, with the decisions about unbilled periods, one by one or for all. */
+/**
+ * What waits for a decision: the subscriptions whose billing is on hold, one by one or all at once, payments on hold, and payments found
+ * after a restore.
+ */
 export function OnHoldPage({ page = 1 }: { page?: number }) {
   const { t, language } = useTexts();
   const adminTexts = useAdminTexts();
@@ -91,6 +95,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             },
           ]}
         />
+        <PaymentsOnHold />
         <FoundPayments />
       </Flex>
       {open ? (

@@ -12,6 +12,7 @@ import type {
   Page,
   PaymentMethod,
   PaymentMethodCheck,
+  PaymentOnHold,
   Restore,
   Stake,
   Subscription,
@@ -105,6 +106,10 @@ export const creditNotesQuery = (page: number) =>
 /** The subscriptions whose billing is on hold. */
 export const onHoldQuery = (page: number) =>
   consoleListQuery<Subscription>('subscriptions', '/api/subscriptions', page, { customer_id: 'all', on_hold: true });
+
+/** Payments whose network moved an amount that differs from the requested one. */
+export const paymentsOnHoldQuery = (page: number) =>
+  consoleListQuery<PaymentOnHold>('payments-on-hold', '/api/payment-intents/on-hold', page, {});
 
 /** All disputes, or those that are not decided. */
 export const disputesQuery = (page: number, open: boolean) =>

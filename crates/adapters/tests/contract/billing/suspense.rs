@@ -114,6 +114,19 @@ on_both! {
         }
     }
 
+    async fn a_hold_without_money_ends_and_its_invoice_can_be_paid_again(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        for (name, to) in [("1", SuspenseTo::Balance), ("2", SuspenseTo::Invoices), ("3", SuspenseTo::Refund)] {
+            let (invoice, attempt, _) = on_hold(&buyer, name, 0).await;
+            let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, to).await.expect("is resolved");
+            assert_eq!((resolved.amount, resolved.transaction, resolved.refund), (Amount::ZERO, None, None));
+            assert_eq!(buyer.attempt(&attempt).await.status, AttemptStatus::Declined);
+            buyer.pay(&format!("{name}_again"), std::slice::from_ref(&invoice)).await;
+            assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
+            buyer.billing.is_sound().await;
+        }
+    }
+
     async fn a_hold_is_refunded_over_its_payment(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, attempt, _) = on_hold(&buyer, "1", 700).await;

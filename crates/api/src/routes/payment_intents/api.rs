@@ -1,3 +1,4 @@
+use super::on_hold::{self, PaymentOnHoldListModel};
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
@@ -106,6 +107,21 @@ impl PaymentIntentsApi {
         let page = page::<PaymentIntentId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let found = app.ctx.store.read().await?.intents().list(reads.mode, &page).await?;
         listed(&app, reads.mode, found).await
+    }
+
+    /// Payments on hold, newest first: their network moved an amount that differs from the requested one, and the store has to decide.
+    #[oai(path = "/on-hold", method = "get")]
+    async fn on_hold(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::PaymentIntents>,
+        #[oai(name = "page")] number: Query<Option<u32>>,
+        #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
+        limit: Query<Option<u32>>,
+        starting_after: Query<Option<String>>,
+    ) -> Result<Json<PaymentOnHoldListModel>, Problem> {
+        let page = page::<PaymentIntentId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        Ok(Json(on_hold::list(&app, reads.mode, &page).await?))
     }
 
     /// Payments whose description contains a text, or whose id or transaction hash equals it: all of the store, or the customer's own.

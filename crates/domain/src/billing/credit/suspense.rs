@@ -87,6 +87,13 @@ pub struct ResolvedSuspense {
     pub invoices: Vec<InvoiceId>,
 }
 
+impl ResolvedSuspense {
+    /// No money was in suspense.
+    const fn nothing() -> Self {
+        Self { amount: Amount::ZERO, transaction: None, refund: None, invoices: Vec::new() }
+    }
+}
+
 /// Resolves a payment on hold. The attempt is declined, so that what is still unpaid of its invoices can be paid again, from the balance
 /// first.
 ///
@@ -104,14 +111,19 @@ pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId, to: Sus
     if !matches!(attempt.purpose, Purpose::Payment(_)) || !end_hold(ctx, unit.as_mut(), &attempt).await? {
         return Err(SuspenseError::NotOnHold);
     }
-    let held = unit.intents().find_held(id).await?.ok_or(SuspenseError::NotFound)?;
+    let Some(held) = unit.intents().find_held(id).await? else {
+        // The network moved nothing, so no intent has received anything.
+        release_held(ctx, unit.as_mut(), &attempt).await?;
+        unit.commit().await?;
+        return Ok(ResolvedSuspense::nothing());
+    };
     let at = time_of_customer(ctx, unit.as_mut(), &held.customer_id).await?;
     let amount = available(unit.as_mut(), &held).await?;
     let resolution = Resolution { attempt: &attempt, held: &held, amount, at };
     let mut sent = Vec::new();
     let resolved = match to {
         // Everything was refunded in the provider's dashboard, or disputed.
-        _ if amount.is_zero() => ResolvedSuspense { amount, transaction: None, refund: None, invoices: Vec::new() },
+        _ if amount.is_zero() => ResolvedSuspense::nothing(),
         SuspenseTo::Balance => resolution.to_balance(ctx, unit.as_mut()).await?,
         SuspenseTo::Invoices => resolution.to_invoices(ctx, unit.as_mut()).await?,
         SuspenseTo::Refund => {

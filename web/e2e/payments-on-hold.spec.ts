@@ -1,0 +1,172 @@
+import { expect, type Page, test } from '@playwright/test';
+import type { PaymentOnHold } from '../src/api/types';
+import { expectAccessible } from './fixtures/axe';
+import { NOW } from './fixtures/billing';
+import { card, skt, usd, user, wallet } from './fixtures/data';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { type ServerOptions, serve } from './fixtures/server';
+
+const HASH = '4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B';
+const mei = { id: 'cus_1', did: user.did, name: 'Mei Lin', email: 'mei@example.com' };
+
+/** More was received than requested. */
+const more: PaymentOnHold = {
+  id: 'pi_more',
+  amount: '5000000000000000000',
+  amount_received: '7000000000000000000',
+  amount_refunded: '0',
+  customer_id: 'cus_1',
+  customer: mei,
+  payment_method_id: wallet.id,
+  invoices: [{ id: 'in_1', number: 'SOUK-0012', status: 'open', amount_payable: '5000000000000000000' }],
+  payment_details: { arcblock: { tx_hash: HASH } },
+  paymentCurrency: skt,
+  paymentMethod: wallet,
+  held_at: '2026-11-19T09:30:00.000Z',
+};
+
+/** Less was received, a part of it was refunded since, and its invoice is the draft of a checkout. */
+const less: PaymentOnHold = {
+  ...more,
+  id: 'pi_less',
+  amount: '1299',
+  amount_received: '999',
+  amount_refunded: '199',
+  customer: { ...mei, name: '', email: 'customer-with-a-long-address@a-long-domain.example' },
+  payment_method_id: card.id,
+  invoices: [{ id: 'in_2', number: '', status: 'draft', amount_payable: '0' }],
+  payment_details: { stripe: { payment_intent_id: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d' } },
+  paymentCurrency: usd,
+  paymentMethod: card,
+};
+
+/** Everything was refunded at the provider. */
+const nothingLeft: PaymentOnHold = { ...less, id: 'pi_nothing', amount_refunded: '999' };
+
+async function open(page: Page, paymentsOnHold: PaymentOnHold[], options: ServerOptions = {}, display = {}) {
+  await applyDisplaySettings(page, display);
+  await page.clock.setFixedTime(NOW * 1000);
+  const recorded = await serve(page, { signedIn: true, role: 'owner', billing: { paymentsOnHold }, ...options });
+  await page.goto('/console/on-hold#payments');
+  return recorded;
+}
+
+const section = (page: Page) => page.getByRole('region', { name: /^Payments on hold$|^待处理的付款$/ });
+const decide = (page: Page) => section(page).getByRole('button', { name: /^Decide$|^处理$/ });
+
+async function shoot(page: Page, name: string) {
+  if (!process.env.SHOTS) return;
+  const scheme = await page.evaluate(() => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+  const locale = await page.evaluate(() => document.documentElement.lang);
+  await page.screenshot({
+    path: `${process.env.SHOTS}/${name}-${locale}-${scheme}-${test.info().project.name}.png`,
+    fullPage: true,
+  });
+}
+
+for (const display of displaySettings) {
+  test(`an owner pays the invoices with a payment on hold, in ${display.locale}, ${display.scheme}`, async ({
+    page,
+  }) => {
+    const recorded = await open(page, [more, less], {}, display);
+    await expect(section(page).getByText('SOUK-0012')).toBeVisible();
+    await expect(
+      section(page)
+        .getByRole('link', { name: /View transaction|查看交易/ })
+        .first(),
+    ).toHaveAttribute('href', new RegExp(`/txs/${HASH}$`));
+    await expectAccessible(page);
+    await shoot(page, 'payments-on-hold');
+    await decide(page).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
+    await expect(dialog.getByText(/Choose where the money should go|请选择款项的去向/)).toBeVisible();
+    await dialog.getByRole('radio', { name: /To its invoices|支付对应账单/ }).check();
+    await expectAccessible(page);
+    await shoot(page, 'resolve-payment');
+    await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
+    await expect(dialog).toHaveCount(0);
+    await expect(section(page).getByRole('status')).toContainText(
+      /5 SKT was applied to the invoices, and 2 SKT was added|已将 5 SKT 用于支付账单，其余 2 SKT 已转入客户余额/,
+    );
+    await expect(decide(page)).toHaveCount(1);
+    await expectAccessible(page);
+    await shoot(page, 'payment-resolved');
+    const post = recorded.calls.find(({ method }) => method === 'POST');
+    expect(post).toMatchObject({ path: '/payment-intents/pi_more/resolve', body: { to: 'invoice' } });
+  });
+}
+
+test('money on hold for a draft goes to the balance, less what was refunded meanwhile', async ({ page }) => {
+  await open(page, [less]);
+  await decide(page).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByText(/of it has been refunded at the payment provider/)).toBeVisible();
+  await expect(dialog.getByRole('radio', { name: /To its invoices/ })).toBeDisabled();
+  await expect(dialog.getByText('No invoice of this payment can be paid at the moment.')).toBeVisible();
+  await dialog.getByRole('radio', { name: /^To the customer's balance/ }).check();
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  await expect(
+    page.getByRole('status').filter({ hasText: /\$8\.00 was added to the customer's balance/ }),
+  ).toBeVisible();
+  await expect(decide(page)).toHaveCount(0);
+});
+
+test('a refund of a payment on hold needs a recent sign-in and then continues', async ({ page }) => {
+  const needSignIn = ['POST /payment-intents/pi_more/resolve'];
+  const recorded = await open(page, [more], { needSignIn });
+  await decide(page).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('radio', { name: /Back to the payer/ }).check();
+  await dialog.getByRole('button', { name: 'Refund' }).click();
+  await dialog.getByRole('alert').getByRole('button').click();
+  await expect(page.getByRole('status').filter({ hasText: 'The refund of 7 SKT is being processed.' })).toBeVisible();
+  const posts = recorded.calls.filter(({ path }) => path === '/payment-intents/pi_more/resolve');
+  expect(posts.map(({ body }) => body)).toEqual([{ to: 'refund' }, { to: 'refund' }]);
+});
+
+test('a payment that was resolved elsewhere says so', async ({ page }) => {
+  const recorded = await open(page, [more]);
+  await decide(page).click();
+  recorded.billing.paymentsOnHold = [];
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('radio', { name: /^To the customer's balance/ }).check();
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('This payment is not on hold.');
+});
+
+test('a payment on hold without money asks no question', async ({ page }) => {
+  const recorded = await open(page, [nothingLeft]);
+  await decide(page).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByText('No money is left to move.')).toBeVisible();
+  await expect(dialog.getByRole('radio')).toHaveCount(0);
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'The payment is no longer on hold.' })).toBeVisible();
+  expect(recorded.calls.find(({ method }) => method === 'POST')?.body).toEqual({});
+});
+
+test('the health of the store leads to the payments on hold, on a phone too', async ({ page }) => {
+  const findings = [{ code: 'held_payments', severity: 'error', params: { count: '1' } }];
+  await applyDisplaySettings(page);
+  await page.clock.setFixedTime(NOW * 1000);
+  await serve(page, { signedIn: true, role: 'owner', billing: { paymentsOnHold: [more], findings } as never });
+  await page.goto('/console/doctor');
+  await page.getByRole('link', { name: 'Show payments on hold' }).click();
+  const heading = page.getByRole('heading', { name: 'Payments on hold' });
+  await expect(heading).toBeInViewport();
+  const coveredBy = async () => {
+    const [header, title] = await Promise.all([page.getByRole('banner').boundingBox(), heading.boundingBox()]);
+    return header && title ? header.y + header.height - title.y : Number.NaN;
+  };
+  await expect.poll(coveredBy, 'the header covers the heading').toBeLessThanOrEqual(0);
+});
+
+test('nothing is shown if no payment is on hold, and a failure can be retried', async ({ page }) => {
+  await open(page, []);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Payments on hold' })).toHaveCount(0);
+  await open(page, [], { failing: { '/payment-intents/on-hold': 500 } });
+  await page.reload();
+  await expect(page.getByText("The payments on hold couldn't be loaded")).toBeVisible();
+});

@@ -13,7 +13,7 @@ pub(super) struct Exported {
 }
 
 /// Columns that would let the holder of an export act as the user, or that name an administrator. `attempts.bytes` may be a transaction that
-/// the store has signed and its network has refused for lack of gas: whoever holds it could send it again.
+/// the store has signed and its network has refused for lack of gas: its holder could send it again.
 #[cfg(test)]
 pub(super) const WITHHELD: [&str; 5] =
     ["browser_sessions.token", "attempts.connect_token", "attempts.client_secret", "attempts.bytes", "found_payments.handled_by"];

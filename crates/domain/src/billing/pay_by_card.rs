@@ -67,7 +67,7 @@ pub(super) struct CardForm<'a> {
     pub method: &'a Method,
     pub currency: &'a CurrencyId,
     pub purpose: CardPurpose<'a>,
-    /// The network of whoever opens it: their forms are limited.
+    /// The network of the visitor who opens it: their forms are limited.
     pub visitor: &'a VisitorNetwork,
 }
 

@@ -91,7 +91,7 @@ on_one! {
         let browser = alice.buyer.browser.connecting_from("192.0.2.7:1000");
         let card_form = browser.post("/api/invoices/pay-stripe", &payment).await.ok();
         let of_visitors = "SELECT count(*) AS n FROM hourly_counts WHERE subject LIKE 'card:test:visitor:%'";
-        assert_eq!(app.count(of_visitors).await, 1, "the form counts for whoever opened it");
+        assert_eq!(app.count(of_visitors).await, 1, "the form counts for the visitor who opened it");
         assert_eq!(card_form["customer"]["id"], alice.customer.as_str());
         assert!(card_form["publishable_key"].as_str().is_some_and(|key| key.starts_with("pk_")), "{card_form}");
         let secret = card_form["client_secret"].as_str().expect("a secret");

@@ -437,7 +437,7 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
     retry_refund_as(ctx, OrderedBy::Store, mode, id).await
 }
 
-/// As [`retry_refund`], by whoever orders it.
+/// As [`retry_refund`]; `by` says which cap applies.
 #[tracing::instrument(skip_all, fields(refund = %id))]
 pub(crate) async fn retry_refund_as(ctx: &Context, by: OrderedBy, mode: Mode, id: &RefundId) -> Result<Refund, RetryRefundError> {
     let mut unit = ctx.store.begin().await?;

@@ -61,7 +61,7 @@ pub(super) const OBSTACLES: [(Obstacle, &str); 8] = [
 ];
 
 /// Removes the holders and the saved cards from the ended attempts of a user. The provider's ids of payments and of refunded
-/// payments stay: refunds, disputes and reversals are found by them. `$2`: what is left of a saved card.
+/// payments stay: refunds, disputes and reversals are found by them. `$2` is an empty saved card.
 pub(super) const ERASE_CARDS: Sql = sql_per_dialect!(
     "UPDATE attempts SET client_secret = NULL, card = CASE kind
          WHEN 'card_refund' THEN card

@@ -153,7 +153,7 @@ pub async fn change_to_card(app: &TestApp, alice: &Buyer, id: &str) {
     let browser = alice.browser.connecting_from("192.0.2.7:1000");
     let asked = browser.post(&format!("/api/subscriptions/{id}/change-payment"), &body).await.ok();
     let of_visitors = "SELECT count(*) AS n FROM hourly_counts WHERE subject LIKE 'card:test:visitor:%'";
-    assert_eq!(app.count(of_visitors).await, 1, "the form counts for whoever opened it");
+    assert_eq!(app.count(of_visitors).await, 1, "the form counts for the visitor who opened it");
     app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
     app.advance(Duration::from_secs(5));
     alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();

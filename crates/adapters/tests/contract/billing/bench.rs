@@ -21,8 +21,8 @@ use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::operation::{ClockTrust, KnownInstallation, TrustedClock, UnlimitedDisk};
 use souk_domain::payment::{
-    self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
-    PlannedPayment, Purpose, RailError, SandboxTime, Settlement, Trigger, WalletRail,
+    self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Currency, Intent, Mandate, MandateDetails, MandateStatus, MethodKind,
+    Outcome, PlannedPayment, Purpose, RailError, SandboxTime, Settlement, Trigger, WalletRail,
 };
 use souk_domain::pricing::{Anchoring, Interval, Price, Prices, Products, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::Text;
@@ -314,6 +314,23 @@ impl Billing {
         let mut connection = self.database.begin().await.expect("begins");
         connection.query(sql).execute().await.expect("writes");
         connection.commit().await.expect("commits");
+    }
+
+    /// Makes what was paid until now one of another currency.
+    pub async fn move_payments_to_currency(&self, symbol: &str) {
+        let mut unit = self.ctx.store.begin().await.expect("begins");
+        let currency = unit.methods().currencies(Mode::Test).await.expect("reads").remove(0);
+        let another = Currency { id: id("pc_another"), symbol: symbol.to_owned(), ..currency };
+        unit.methods().insert_currency(&another).await.expect("writes");
+        unit.commit().await.expect("commits");
+        for sql in [
+            "UPDATE invoices SET currency_id = 'pc_another'",
+            "UPDATE payment_intents SET currency_id = 'pc_another'",
+            "UPDATE attempts SET currency_id = 'pc_another'",
+            "UPDATE journal_postings SET currency_id = 'pc_another'",
+        ] {
+            self.write(sql).await;
+        }
     }
 
     /// Returns an overdue invoice of a subscription. Invoices of one subscription need different values of `age`, which gives each its own

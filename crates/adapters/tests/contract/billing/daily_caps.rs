@@ -7,7 +7,7 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, PlanChoice, PlanOrder, RefundChoice, Requester};
-use souk_domain::payment::{Currency, RefundStatus};
+use souk_domain::payment::RefundStatus;
 use souk_domain::shared::{Amount, Mode, RefundId};
 use std::time::Duration;
 
@@ -19,18 +19,7 @@ const NEXT_DAY: Duration = Duration::from_secs(25 * 3_600);
 async fn paid_in_another_currency(db: &TestDatabase, quantity: u64, units: u64) -> Billing {
     let mut billing = subscribed(db, 30, quantity, MONTHLY).await;
     billing.wait(DAY * 10);
-    let mut unit = billing.ctx.store.begin().await.expect("begins");
-    let currency = unit.methods().currencies(Mode::Test).await.expect("reads").remove(0);
-    unit.methods().insert_currency(&Currency { id: id("pc_another"), symbol: "OLD".to_owned(), ..currency }).await.expect("writes");
-    unit.commit().await.expect("commits");
-    for sql in [
-        "UPDATE invoices SET currency_id = 'pc_another'",
-        "UPDATE payment_intents SET currency_id = 'pc_another'",
-        "UPDATE attempts SET currency_id = 'pc_another'",
-        "UPDATE journal_postings SET currency_id = 'pc_another'",
-    ] {
-        billing.write(sql).await;
-    }
+    billing.move_payments_to_currency("OLD").await;
     billing.ctx.policy.daily_caps.insert("OLD".to_owned(), units);
     billing
 }

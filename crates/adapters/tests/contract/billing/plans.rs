@@ -9,9 +9,7 @@ use souk_domain::billing::{
     self, CancelError, CreditNoteReason, Invoice, InvoiceStatus, NoteError, PaymentSource, PlanChoice, PlanError, PlanOrder, PlanPreview,
     PlanSwitch, RefundChoice, RefundError, RefundOrder, Requester, SubscriptionError, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{
-    self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
-};
+use souk_domain::payment::{self, Attempt, AttemptContext, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
 use souk_domain::pricing::{Anchoring, Interval, QuantityError, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, Mode, SubscriptionId, Timestamp};
 use std::time::Duration;
@@ -312,18 +310,7 @@ on_one! {
     async fn a_line_in_another_currency_is_refunded_to_its_payment_and_gives_no_credit(db: &TestDatabase) {
         let billing = subscribed(db, 30, 6, MONTHLY).await;
         billing.wait(DAY * 10);
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let currency = unit.methods().currencies(Mode::Test).await.expect("reads").remove(0);
-        unit.methods().insert_currency(&Currency { id: id("pc_another"), ..currency }).await.expect("writes");
-        unit.commit().await.expect("commits");
-        for sql in [
-            "UPDATE invoices SET currency_id = 'pc_another'",
-            "UPDATE payment_intents SET currency_id = 'pc_another'",
-            "UPDATE attempts SET currency_id = 'pc_another'",
-            "UPDATE journal_postings SET currency_id = 'pc_another'",
-        ] {
-            billing.write(sql).await;
-        }
+        billing.move_payments_to_currency("OLD").await;
         let shown = billing.accept("price_1", 3).await;
         assert_eq!((shown.unused.len(), shown.credit, shown.total), (1, Amount::ZERO, Amount::new(60 * UNIT)));
         let [note] = &billing.notes().await[..] else { panic!("one note") };

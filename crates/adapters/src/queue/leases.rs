@@ -119,7 +119,7 @@ pub async fn finish(database: &Database, held: &LeasedJob) -> Result<bool, Stora
 
 /// Releases the row of a job that has to wait, until it is due. The attempt does not count towards the limit; its number stays, because
 /// the queue still knows the delivery. Returns false if the row has another holder now.
-pub async fn postpone(database: &Database, held: &LeasedJob, until: Timestamp) -> Result<bool, StorageError> {
+pub async fn reschedule(database: &Database, held: &LeasedJob, until: Timestamp) -> Result<bool, StorageError> {
     let update = "UPDATE outbox SET run_at = $1, max_attempts = max_attempts + 1, claim = NULL, claimed_until = NULL
                   WHERE id = $2 AND claim = $3";
     change_one(database, |connection| connection.query(update).bind(until).bind(&held.id).bind(&held.claim)).await

@@ -100,7 +100,7 @@ async fn record(work: &Work, job: &LeasedJob, outcome: Result<(), JobError>) -> 
             tracing::debug!(event = %job.id, topic = job.topic, "a job is done");
             return leases::finish(&work.database, job).await.map(|_| ());
         }
-        Err(JobError::Later(until)) => return leases::postpone(&work.database, job, until).await.map(|_| ()),
+        Err(JobError::Later(until)) => return leases::reschedule(&work.database, job, until).await.map(|_| ()),
         Err(JobError::Retry(message)) => {
             // A dead letter that was retried starts over with the first delay: each retry raised `max_attempts`.
             let attempt = job.attempts.saturating_sub(job.max_attempts.saturating_sub(MAX_ATTEMPTS));

@@ -56,7 +56,7 @@ pub(super) async fn note_login_use(ctx: &Context, token: &TokenHash) -> Result<(
 
 /// A user's logins, and which of them is the caller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logins {
+pub struct LoginList {
     /// The last used one comes first.
     pub list: Vec<Login>,
     pub current: Option<LoginId>,
@@ -64,11 +64,11 @@ pub struct Logins {
 
 /// Lists the browsers in which a user is signed in.
 #[tracing::instrument(skip_all)]
-pub async fn logins_of(ctx: &Context, user: &Did, token: &TokenHash) -> Result<Logins, StorageError> {
+pub async fn list_logins(ctx: &Context, user: &Did, token: &TokenHash) -> Result<LoginList, StorageError> {
     let mut unit = ctx.store.read().await?;
     let list = unit.browser_sessions().list(user, ctx.now(), LOGINS_MAX).await?;
     let current = unit.browser_sessions().find_login(token, ctx.now()).await?.filter(|login| login.user == *user);
-    Ok(Logins { list, current: current.map(|login| login.id) })
+    Ok(LoginList { list, current: current.map(|login| login.id) })
 }
 
 /// Ends one login of a user. False: the user has no such login.

@@ -13,7 +13,7 @@ pub use audit::*;
 pub use connect::*;
 pub use did::Did;
 pub use envelope::*;
-pub use login::{LOGINS_MAX, Login, Logins, device_text, end_login, end_other_logins, logins_of};
+pub use login::{LOGINS_MAX, Login, LoginList, device_text, end_login, end_other_logins, list_logins};
 pub use page_token::*;
 pub use sign_in::*;
 pub use user::*;

@@ -72,7 +72,7 @@ fn own_token(request: &Request) -> Result<TokenHash, Problem> {
 }
 
 async fn shown(app: &App, user: &Did, token: &TokenHash) -> Result<Json<LoginListModel>, Problem> {
-    let logins = access::logins_of(&app.ctx, user, token).await?;
+    let logins = access::list_logins(&app.ctx, user, token).await?;
     let model = |login: access::Login| LoginModel {
         current: logins.current.as_ref() == Some(&login.id),
         id: login.id.to_string(),

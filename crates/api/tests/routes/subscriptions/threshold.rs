@@ -147,7 +147,7 @@ async fn final_usage_that_cannot_be_charged_becomes_overdue() {
     let owes = alice.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.ok();
     assert_eq!(owes["summary"][app.shop.token.as_str()]["amount"], (20 * TOKEN).to_string());
     app.advance_and_bill(Duration::from_secs(3 * 86_400)).await;
-    assert_eq!(invoices(&alice).await.len(), 1, "nothing is tried by itself after the end");
+    assert_eq!(invoices(&alice).await.len(), 1, "nothing is tried automatically after the end");
     app.finish().await;
 }
 

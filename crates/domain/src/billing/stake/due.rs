@@ -124,14 +124,14 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
         && let Err(until) = ctx.networks.admit(&queried.method_id, ctx.now())
     {
         let delay = until.since(ctx.now());
-        postpone(ctx, queried, |now| Stake { return_at: Some(now.plus(delay)), ..queried.clone() }).await?;
+        reschedule(ctx, queried, |now| Stake { return_at: Some(now.plus(delay)), ..queried.clone() }).await?;
         return Ok(None);
     }
     let state = match ask_network(ctx, queried).await {
         Ok(Some(state)) => state,
         // The network does not respond or is not supported: the stake is retried as after a decline, so that it does not block the batch.
         unanswered => {
-            postpone(ctx, queried, |now| not_answered(queried, now)).await?;
+            reschedule(ctx, queried, |now| not_answered(queried, now)).await?;
             return unanswered.map(|_| None);
         }
     };
@@ -194,7 +194,7 @@ fn not_answered(queried: &Stake, now: Timestamp) -> Stake {
 }
 
 /// Writes when a stake is due again, unless it has changed. `later` gets the time of its customer.
-async fn postpone(ctx: &Context, queried: &Stake, later: impl FnOnce(Timestamp) -> Stake + Send) -> Result<(), BillingError> {
+async fn reschedule(ctx: &Context, queried: &Stake, later: impl FnOnce(Timestamp) -> Stake + Send) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Connect sessions that one address may begin: sustained rate per second, and burst.
 const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
-const STARTS: Rate = Rate { per_second: 200, burst: 2_000 };
+const STARTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
 const FAUCET_PER_HOUR: NonZeroU32 = NonZeroU32::new(600).unwrap();
 const FAUCET_PER_HOUR_TOTAL: NonZeroU32 = NonZeroU32::new(6_000).unwrap();

@@ -18,8 +18,8 @@ const CONNECTIONS: usize = 960;
 const CONNECTIONS_PER_SECOND: u32 = 96;
 /// Connect sessions per second of an address, of which a process admits 20.
 const CONNECTS_PER_SECOND: u32 = 200;
-/// Checkout sessions per second of an address, of which a process admits 200.
-const STARTS_PER_SECOND: u32 = 2_000;
+/// Checkout sessions per second of an address, of which a process admits 20.
+const STARTS_PER_SECOND: u32 = 200;
 /// Requests of each kind in progress at a process. More would exceed the connections of an address.
 const IN_PROGRESS: usize = 8;
 const TICK: Duration = Duration::from_millis(20);

@@ -41,7 +41,7 @@ now = int(time.time() * 1_000_000)
 later = now + 86_400 * 1_000_000
 with sqlite3.connect(sys.argv[1]) as books:
     did = "z1ZLeNSpFCDu6TgrcmHQsXf5xMcEbqfXC2Q"
-    books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?)", (did, now, now))
+    books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?, ?)", (did, now, now, now))
     books.execute("INSERT INTO passports VALUES ('pass_1', ?, 'owner', ?, NULL)", (did, now))
     columns = "token, id, user_did, device, created_at, signed_in_at, used_at, expires_at"
     login = (hashlib.sha256(b"owner").digest(), "lgn_1", did, "", now, now, now, later)

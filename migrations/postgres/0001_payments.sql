@@ -10,8 +10,10 @@ CREATE TABLE users (
     address    JSONB,
     language   TEXT        NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
-    updated_at TIMESTAMPTZ NOT NULL
+    updated_at TIMESTAMPTZ NOT NULL,
+    examined_at TIMESTAMPTZ NOT NULL -- when the store last checked whether the user has anything in it
 );
+CREATE INDEX users_examined ON users (examined_at, did);
 
 CREATE TABLE passports (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -224,7 +226,7 @@ CREATE TABLE checkout_sessions (
     intent_id           TEXT,
     invoice_id          TEXT,
     subscription_ids    JSONB            NOT NULL, -- allocated at submit; the subscriptions are inserted at completion
-    mandate_id          TEXT,
+    mandate_id          TEXT COLLATE "C",
     stake_id            TEXT, -- the stake that secures its subscriptions
     trial_end           TIMESTAMPTZ,
     amount_total        NUMERIC(78,0)    NOT NULL,
@@ -238,11 +240,14 @@ CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
 CREATE INDEX checkout_sessions_of_payer ON checkout_sessions (payer) WHERE payer IS NOT NULL;
 CREATE INDEX checkout_sessions_of_customer ON checkout_sessions (customer_id) WHERE customer_id IS NOT NULL;
+CREATE INDEX checkout_sessions_of_mandate ON checkout_sessions (mandate_id) WHERE mandate_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 -- Sessions that a visitor started and never submitted; they are deleted.
 CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
     WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
-
+-- Orders that were submitted and have expired unpaid; they are deleted.
+CREATE INDEX checkout_sessions_unpaid ON checkout_sessions (created_at, id)
+    WHERE status = 'expired' AND link_id IS NOT NULL AND intent_id IS NOT NULL;
 CREATE INDEX checkout_sessions_of_visitor ON checkout_sessions (visitor, created_at, id)
     WHERE link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
 -- Submitted orders that wait for their payment, and reserve stock.
@@ -272,12 +277,12 @@ CREATE TABLE payment_intents (
     method_id       TEXT             NOT NULL,
     customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     subscription_id TEXT,
-    session_id      TEXT             REFERENCES checkout_sessions (id),
+    session_id      TEXT COLLATE "C" REFERENCES checkout_sessions (id),
     invoices        JSONB            NOT NULL, -- ["in_...", ...]
     last_error      JSONB,
     reference       TEXT             NOT NULL,
     payer           TEXT             NOT NULL,
-    held_attempt_id TEXT,                     -- the payment on hold whose money this intent received
+    held_attempt_id TEXT COLLATE "C",         -- the payment on hold whose money this intent received
     metadata        JSONB            NOT NULL DEFAULT '{}',
     created_at      TIMESTAMPTZ      NOT NULL,
     updated_at      TIMESTAMPTZ      NOT NULL,
@@ -285,6 +290,7 @@ CREATE TABLE payment_intents (
 );
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
+CREATE INDEX payment_intents_of_session ON payment_intents (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
 
@@ -302,7 +308,7 @@ CREATE TABLE attempts (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     purpose       TEXT             NOT NULL,
     subject       TEXT COLLATE "C" NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
-    session_id    TEXT,
+    session_id    TEXT COLLATE "C",
     connect_token TEXT, -- the connect session that waits for its outcome
     kind          TEXT             NOT NULL,
     method_id     TEXT             NOT NULL REFERENCES payment_methods (id),
@@ -332,6 +338,7 @@ CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NO
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
 CREATE INDEX attempts_of_subject ON attempts (subject);
+CREATE INDEX attempts_of_session ON attempts (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 
@@ -397,7 +404,7 @@ CREATE TABLE invoices (
     customer_id     TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
-    session_id      TEXT,
+    session_id      TEXT COLLATE "C",
     subscription_id TEXT,
     period_start    TIMESTAMPTZ,
     period_end      TIMESTAMPTZ,
@@ -427,6 +434,7 @@ CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id
 CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
 -- One period, one invoice (invariant 2).
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';
+CREATE INDEX invoices_of_session ON invoices (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX invoices_of_subscription ON invoices (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
 CREATE INDEX invoices_unpaid ON invoices (customer_id, currency_id, id) WHERE status IN ('open', 'uncollectible');
 CREATE INDEX invoices_overdue ON invoices (customer_id, id) WHERE status = 'uncollectible';

@@ -56,7 +56,7 @@ CREATE UNIQUE INDEX prices_lookup_key ON prices (livemode, lookup_key) WHERE loo
 
 -- Stock that a checkout session has taken. Only a reservation can be released or become a sale.
 CREATE TABLE stock_reservations (
-    session_id  TEXT        NOT NULL,
+    session_id  TEXT COLLATE "C" NOT NULL,
     price_id    TEXT        NOT NULL REFERENCES prices (id),
     quantity    BIGINT      NOT NULL CHECK (quantity >= 0),
     state       TEXT        NOT NULL CHECK (state IN ('reserved', 'committed', 'released')),

@@ -36,7 +36,7 @@ CREATE TABLE subscriptions (
     customer_id          TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     method_id            TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id          TEXT             NOT NULL REFERENCES currencies (id),
-    mandate_id           TEXT,
+    mandate_id           TEXT COLLATE "C",
     session_id           TEXT,
     cycle                JSONB            NOT NULL,
     anchor               TIMESTAMPTZ      NOT NULL, -- the start of period 0
@@ -55,8 +55,8 @@ CREATE TABLE subscriptions (
     days_until_cancel    BIGINT           NOT NULL,
     billing_threshold    NUMERIC(78,0),
     resets_anchor        BOOLEAN          NOT NULL,
-    stake_id             TEXT, -- pays its overdue invoices when it ends
-    overdraft_stake_id   TEXT, -- pays renewals that could not be charged
+    stake_id             TEXT COLLATE "C", -- pays its overdue invoices when it ends
+    overdraft_stake_id   TEXT COLLATE "C", -- pays renewals that could not be charged
     overdraft_at         TIMESTAMPTZ, -- when that stake pays overdue invoices
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
@@ -77,6 +77,7 @@ CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_of_stake ON subscriptions (stake_id, id) WHERE stake_id IS NOT NULL;
 CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_id, id) WHERE overdraft_stake_id IS NOT NULL;
+CREATE INDEX subscriptions_of_mandate ON subscriptions (mandate_id) WHERE mandate_id IS NOT NULL;
 CREATE INDEX subscriptions_on_hold ON subscriptions (id DESC) WHERE on_hold IS NOT NULL;
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
@@ -166,7 +167,7 @@ CREATE INDEX usage_records_set ON usage_records (item_id, used_at, id) WHERE act
 
 -- Subscriptions that are charged by a mandate once it is active.
 CREATE TABLE mandate_subscriptions (
-    mandate_id      TEXT NOT NULL REFERENCES mandates (id),
+    mandate_id      TEXT COLLATE "C" NOT NULL REFERENCES mandates (id),
     subscription_id TEXT NOT NULL REFERENCES subscriptions (id),
     PRIMARY KEY (mandate_id, subscription_id)
 );
@@ -181,8 +182,8 @@ CREATE TABLE pending_plan_changes (
     previewed_at     TIMESTAMPTZ      NOT NULL,
     expected         NUMERIC(78,0)    NOT NULL, -- the previewed amount due
     credited         NUMERIC(78,0), -- the previewed increase of the balance
-    mandate_id       TEXT             REFERENCES mandates (id), -- the delegation that was signed for it
-    stake_id         TEXT             REFERENCES stakes (id), -- the stake that was paid into for it
+    mandate_id       TEXT COLLATE "C" REFERENCES mandates (id), -- the delegation that was signed for it
+    stake_id         TEXT COLLATE "C" REFERENCES stakes (id), -- the stake that was paid into for it
     deposit_hash     TEXT, -- the transaction of that payment
     requested_before NUMERIC(78,0), -- the requested amount of the stake before the payment
     failure          TEXT, -- why it does not take place
@@ -194,11 +195,12 @@ CREATE TABLE pending_plan_changes (
     CHECK ((failure IS NULL) = (check_at IS NOT NULL))
 );
 CREATE INDEX pending_plan_changes_due ON pending_plan_changes (check_at, subscription_id) WHERE check_at IS NOT NULL;
+CREATE INDEX pending_plan_changes_of_mandate ON pending_plan_changes (mandate_id) WHERE mandate_id IS NOT NULL;
 CREATE INDEX pending_plan_changes_of_stake ON pending_plan_changes (stake_id) WHERE stake_id IS NOT NULL;
 
 -- Invoices that a mandate pays once, when it becomes active.
 CREATE TABLE mandate_invoices (
-    mandate_id TEXT NOT NULL REFERENCES mandates (id),
+    mandate_id TEXT COLLATE "C" NOT NULL REFERENCES mandates (id),
     invoice_id TEXT NOT NULL REFERENCES invoices (id),
     PRIMARY KEY (mandate_id, invoice_id)
 );
@@ -292,6 +294,7 @@ CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_in_currency ON refunds (livemode, currency_id, ordered_at) WHERE ordered_at IS NOT NULL;
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
+CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
 CREATE INDEX refunds_failed ON refunds (id) WHERE status = 'failed';
 CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';

@@ -77,6 +77,7 @@ CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_of_stake ON subscriptions (stake_id, id) WHERE stake_id IS NOT NULL;
 CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_id, id) WHERE overdraft_stake_id IS NOT NULL;
+CREATE INDEX subscriptions_of_mandate ON subscriptions (mandate_id) WHERE mandate_id IS NOT NULL;
 CREATE INDEX subscriptions_on_hold ON subscriptions (id DESC) WHERE on_hold IS NOT NULL;
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
@@ -194,6 +195,7 @@ CREATE TABLE pending_plan_changes (
     CHECK ((failure IS NULL) = (check_at IS NOT NULL))
 ) STRICT;
 CREATE INDEX pending_plan_changes_due ON pending_plan_changes (check_at, subscription_id) WHERE check_at IS NOT NULL;
+CREATE INDEX pending_plan_changes_of_mandate ON pending_plan_changes (mandate_id) WHERE mandate_id IS NOT NULL;
 CREATE INDEX pending_plan_changes_of_stake ON pending_plan_changes (stake_id) WHERE stake_id IS NOT NULL;
 
 -- Invoices that a mandate pays once, when it becomes active.
@@ -292,6 +294,7 @@ CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_in_currency ON refunds (livemode, currency_id, ordered_at) WHERE ordered_at IS NOT NULL;
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
+CREATE INDEX refunds_of_intent ON refunds (intent_id) WHERE intent_id IS NOT NULL;
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
 CREATE INDEX refunds_failed ON refunds (id) WHERE status = 'failed';
 CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';

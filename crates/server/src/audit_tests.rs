@@ -109,8 +109,8 @@ impl Folder<'_> {
     async fn insert_user(&self, did: &str) {
         let database = self.database().await;
         let mut connection = database.begin().await.expect("begins");
-        let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)
-                      VALUES ($1, 'z', '', '', '', 'en', 0, 0)";
+        let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at, examined_at)
+                      VALUES ($1, 'z', '', '', '', 'en', 0, 0, 0)";
         connection.query(insert).bind(did).execute().await.expect("inserts");
         connection.commit().await.expect("commits");
         database.close().await;

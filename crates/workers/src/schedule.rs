@@ -8,8 +8,9 @@ use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::doctor;
 use souk_domain::mail::CONFIRMATION_INTERVAL;
-use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_visitor_limits};
+use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_order_limit, enforce_visitor_limits};
 use souk_domain::payment;
+use souk_domain::privacy;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::collections::BTreeSet;
@@ -38,6 +39,8 @@ enum RecurringJob {
     ReleaseIdleStock,
     /// Deletes what visitors have started beyond what the store keeps.
     EnforceVisitorLimits,
+    /// Deletes orders that expired unpaid, beyond what the store keeps.
+    EnforceOrderLimit,
     /// Renews and ends subscriptions that are due.
     Renew,
     /// Retries declined collections of unpaid invoices.
@@ -54,8 +57,8 @@ enum RecurringJob {
     RetryWithoutGas,
     /// Continues test clocks whose job was lost.
     AdvanceClocks,
-    /// Removes expired logins, connect sessions and idempotency keys, old sessions that were never submitted, and old entries of the audit
-    /// log.
+    /// Removes expired logins, connect sessions and idempotency keys, old orders that were never submitted or never paid, users who have
+    /// nothing in the store, and old entries of the audit log.
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
@@ -78,7 +81,7 @@ impl RecurringJob {
             // A second look at a doubted payment reverses it, so the time between the looks must have passed.
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
-            Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune => true,
+            Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune | Self::EnforceOrderLimit => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::EnforceVisitorLimits => false,
             Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore | Self::ReportProcess | Self::NotifyOwner => {
                 false
@@ -92,7 +95,7 @@ impl RecurringJob {
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 21] = [
+const TABLE: [(RecurringJob, Duration); 22] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -101,6 +104,8 @@ const TABLE: [(RecurringJob, Duration); 21] = [
     (RecurringJob::ReleaseIdleStock, Duration::from_secs(30)),
     // In this time, the rate limits of each address bound what is beyond the limits of the store.
     (RecurringJob::EnforceVisitorLimits, Duration::from_secs(10)),
+    // An order is kept for days in any case, and counting takes a second where many are kept.
+    (RecurringJob::EnforceOrderLimit, Duration::from_secs(300)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
     (RecurringJob::ChangePlans, Duration::from_secs(1)),
@@ -252,6 +257,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ExpireConnectSessions => payment::expire_connect_sessions(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ReleaseIdleStock => checkout::release_idle_stock(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::EnforceVisitorLimits => enforce_visitor_limits(ctx).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::EnforceOrderLimit => enforce_order_limit(ctx).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
@@ -323,33 +329,49 @@ enum Expired {
     ConnectSessions,
     IdempotencyKeys,
     UnsubmittedSessions,
+    UnpaidOrders,
+    UnusedUsers,
     UnconfirmedAddresses,
     HourlyCounts,
     AuditLog,
 }
 
 /// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
+///
+/// # Errors
+/// The first failure. The rows of the other kinds were removed.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
+    let mut failure = None;
     for expired in [
         Expired::BrowserSessions,
         Expired::ConnectSessions,
         Expired::IdempotencyKeys,
         Expired::UnsubmittedSessions,
+        Expired::UnpaidOrders,
+        Expired::UnusedUsers,
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
         Expired::AuditLog,
     ] {
-        for _ in 0..PRUNE_CHUNKS_MAX {
-            if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
-                break;
-            }
+        if let Err(error) = prune_kind(ctx, expired).await {
+            tracing::error!(?expired, %error, "expired rows could not be removed; the other kinds are");
+            failure = failure.or(Some(error));
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+async fn prune_kind(ctx: &Context, expired: Expired) -> Result<(), StorageError> {
+    for _ in 0..PRUNE_CHUNKS_MAX {
+        if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
+            break;
         }
     }
     Ok(())
 }
 
 async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageError> {
-    let now = ctx.now();
+    let (now, limits) = (ctx.now(), &ctx.limits);
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
         Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,
@@ -358,10 +380,10 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
             unit.idempotency().prune(old, CHUNK).await?
         }
-        Expired::UnsubmittedSessions => {
-            let old = now.minus(Duration::from_secs(u64::from(ctx.limits.unsubmitted_session_days) * 24 * 3_600));
-            unit.sessions().prune_unsubmitted(old, CHUNK).await?
-        }
+        Expired::UnsubmittedSessions => unit.sessions().prune_unsubmitted(limits.old(now), CHUNK).await?,
+        Expired::UnpaidOrders => unit.sessions().prune_unpaid(limits.old_order(now), CHUNK).await?,
+        // In a unit of work of its own, which also orders deletions at card processors.
+        Expired::UnusedUsers => return privacy::delete_unused_users(ctx, limits.old(now), CHUNK).await,
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
         Expired::AuditLog => unit.audit_log().prune(now.minus(AUDIT_LOG_RETENTION), CHUNK).await?,
@@ -384,6 +406,7 @@ mod tests {
                 "ExpireSessions",
                 "ExpireConnectSessions",
                 "ReleaseIdleStock",
+                "EnforceOrderLimit",
                 "Renew",
                 "RetryOverdue",
                 "ChangePlans",

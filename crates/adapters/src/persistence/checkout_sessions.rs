@@ -3,7 +3,7 @@
 use super::columns::keys;
 use super::customers::customer;
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Connection, Query, Row, SecretBox, Sql, methods};
+use super::{Connection, Query, Row, SecretBox, Sql, methods, unpaid_orders};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::checkout::{self, BrowserMark, CheckoutSessions, ChosenMethod, DueSession, SessionFilter, SubmitContext};
@@ -161,6 +161,24 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                          WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL AND created_at < $1
                          ORDER BY created_at, id LIMIT $2)";
         self.connection.query(delete).bind(before).bind(limit).execute().await
+    }
+
+    async fn prune_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        unpaid_orders::prune(self.connection, before, limit).await
+    }
+
+    async fn count_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u32, StorageError> {
+        self.connection.query_per_dialect(unpaid_orders::COUNT).bind(before).bind(limit).one().await?.get("n")
+    }
+
+    async fn first_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
+        let rows = self.connection.query_per_dialect(unpaid_orders::FIRST).bind(before).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("id")).collect()
+    }
+
+    async fn delete_unpaid(&mut self, orders: &[SessionId], before: Timestamp) -> Result<u64, StorageError> {
+        let orders: Vec<_> = orders.iter().map(ToString::to_string).collect();
+        unpaid_orders::delete(self.connection, &orders, before).await
     }
 
     async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {

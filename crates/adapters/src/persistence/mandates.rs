@@ -9,6 +9,17 @@ use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageErr
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM mandates WHERE id " (among "$1") " ORDER BY id");
 
+/// Deletes mandates that are not active and that nothing names.
+pub(super) const DELETE_UNUSED: Sql = sql_per_dialect!(
+    "DELETE FROM mandates WHERE id " (among "$1") " AND status <> 'active'
+         AND NOT EXISTS (SELECT 1 FROM checkout_sessions o WHERE o.mandate_id = mandates.id)
+         AND NOT EXISTS (SELECT 1 FROM subscriptions o WHERE o.mandate_id = mandates.id)
+         AND NOT EXISTS (SELECT 1 FROM mandate_subscriptions o WHERE o.mandate_id = mandates.id)
+         AND NOT EXISTS (SELECT 1 FROM mandate_invoices o WHERE o.mandate_id = mandates.id)
+         AND NOT EXISTS (SELECT 1 FROM pending_plan_changes o WHERE o.mandate_id = mandates.id)
+         AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.subject = mandates.id)"
+);
+
 pub struct SqlMandates<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -73,6 +84,10 @@ impl Mandates for SqlMandates<'_> {
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError> {
         let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(mandate).collect()
+    }
+
+    async fn delete_unused(&mut self, id: &MandateId) -> Result<bool, StorageError> {
+        Ok(self.0.query_per_dialect(DELETE_UNUSED).bind(keys(std::slice::from_ref(id))).execute().await? == 1)
     }
 
     async fn active_of(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Vec<Mandate>, StorageError> {

@@ -64,6 +64,8 @@ mod subscriptions;
 pub mod temp_db;
 mod test_clocks;
 mod trials;
+mod unpaid_orders;
+mod unused_users;
 mod usage_records;
 mod users;
 mod value;

@@ -2,14 +2,14 @@
 
 use super::listing::sql_per_dialect;
 use super::personal_data_tables::{EXPORTED, Exported, of_payer};
-use super::{Connection, Database, Kind, Row, Sql};
+use super::{Connection, Database, Kind, Row, Sql, unused_users};
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Map, Value};
 use souk_domain::access::Did;
 use souk_domain::mail::MailAddress;
 use souk_domain::payment::SavedCard;
-use souk_domain::privacy::{ErasedProviderCustomer, ExportPieces, Obstacle, PersonalData, PersonalDataExports};
+use souk_domain::privacy::{ErasedProviderCustomer, ExaminedUsers, ExportPieces, Obstacle, PersonalData, PersonalDataExports};
 use souk_domain::shared::{Amount, StorageError, Timestamp};
 
 /// The customers of a user in a statement whose `$1` is the DID.
@@ -130,6 +130,10 @@ impl PersonalData for SqlPersonalData<'_> {
         let rows = self.0.query(ERASE_PROVIDER_CUSTOMERS).bind(did).bind(true).all().await?;
         let customer = |row: &Row| Ok(ErasedProviderCustomer { method_id: row.get("method_id")?, provider_id: row.get("provider_id")? });
         rows.iter().map(customer).collect()
+    }
+
+    async fn delete_unused_users(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<ExaminedUsers, StorageError> {
+        unused_users::delete(self.0, before, now, limit).await
     }
 }
 
@@ -264,8 +268,8 @@ mod tests {
         async fn an_export_of_more_than_one_page_has_each_row_once(db: &TestDatabase) {
             let mut connection = db.begin().await.expect("begins");
             let (did, now) = (Did::from_verified("z1anna".to_owned()), Timestamp::from_seconds(9));
-            let users = ["z1anna", "z1bob"].map(|did| Values::default().bind(did).bind("").bind("").bind("").bind("").bind("en").bind(now).bind(now));
-            let into = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)";
+            let users = ["z1anna", "z1bob"].map(|did| Values::default().bind(did).bind("").bind("").bind("").bind("").bind("en").bind(now).bind(now).bind(now));
+            let into = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at, examined_at)";
             connection.insert(into, users.into(), "").await.expect("inserts");
             let count = 2 * PAGE as usize + 1;
             let passport = |number: usize| {

@@ -4,7 +4,9 @@
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
-use super::intents::{FIND_ALL_HELD, FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
+use super::intents::{
+    FIND_ALL_HELD, FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, RECEIVED_SINCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER,
+};
 use super::invoices::{
     ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
@@ -15,7 +17,7 @@ use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
 use super::usage_records::{LAST, MAX, SUM, asked_for};
 use super::{Kind, Sql, Values};
-use super::{audit_log, credit_notes, disputes, entitlements, refunds};
+use super::{audit_log, credit_notes, disputes, entitlements, mandates, refunds, stakes, unpaid_orders, unused_users};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::billing::UsageQuery;
@@ -51,17 +53,18 @@ async fn plan_without(db: &TestDatabase, settings: &[&'static str], sql: Sql, bi
     rows.iter().map(|row| row.get::<String>(column).expect("a text")).collect::<Vec<_>>().join("\n")
 }
 
+/// On PostgreSQL, the tables of these tests are too small for a search by index to pay otherwise.
+const BY_INDEX: [&str; 5] = [
+    "SET LOCAL enable_seqscan = off",
+    "SET LOCAL enable_bitmapscan = off",
+    "SET LOCAL enable_hashjoin = off",
+    "SET LOCAL enable_mergejoin = off",
+    "SET LOCAL enable_material = off",
+];
+
 /// Returns the plan unless every table is searched by the equality of an indexed column, and not from some key on.
 async fn unsearched(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> Option<String> {
-    // On PostgreSQL, the tables of these tests are too small for an index to pay otherwise.
-    let settings = [
-        "SET LOCAL enable_seqscan = off",
-        "SET LOCAL enable_bitmapscan = off",
-        "SET LOCAL enable_hashjoin = off",
-        "SET LOCAL enable_mergejoin = off",
-        "SET LOCAL enable_material = off",
-    ];
-    let plan = plan_without(db, &settings, sql, bind).await;
+    let plan = plan_without(db, &BY_INDEX, sql, bind).await;
     let scans = ["SCAN ", "SEARCH ", "Seq Scan", "Index Scan", "Index Only Scan"];
     let is_scan = |line: &&str| scans.iter().any(|scan| line.contains(scan)) && !line.contains("json_each");
     let scanned = plan.lines().filter(is_scan).count();
@@ -340,6 +343,60 @@ on_both! {
         wrong.extend(unsearched(db, ERASE_CARDS, |query| query.bind("z1did").bind(serde_json::json!({}))).await);
         wrong.extend(unsearched(db, one(ERASE_PROVIDER_CUSTOMERS), |query| query.bind("z1did").bind(true)).await);
         assert!(wrong.is_empty(), "{}", wrong.concat());
+    }
+
+    async fn unpaid_orders_are_found_by_their_partial_index_and_money_by_their_session(db: &TestDatabase) {
+        let before = Timestamp::from_seconds(9);
+        for sql in [unpaid_orders::OLD, unpaid_orders::COUNT, unpaid_orders::FIRST] {
+            let plan = plan_without(db, &BY_INDEX, sql, |query| query.bind(before).bind(20u32)).await;
+            for index in ["checkout_sessions_unpaid", "attempts_of_session", "payment_intents_held", "payment_intents_of_session", "invoices_of_session"] {
+                assert!(plan.contains(index), "{index}: {plan}");
+            }
+            let reads_others = ["of_link", "of_customer", "Seq Scan", "SCAN checkout_sessions"];
+            assert!(!reads_others.iter().any(|wrong| plan.contains(wrong)), "{plan}");
+        }
+    }
+
+    async fn the_deletion_of_an_order_searches_each_table(db: &TestDatabase) {
+        let mut wrong = Vec::new();
+        let before = Timestamp::from_seconds(9);
+        wrong.extend(unsearched(db, unpaid_orders::DELETABLE, |query| query.bind(before).bind(keys(&["cs_1"]))).await);
+        let others = [unpaid_orders::LOCK_ATTEMPTS, unpaid_orders::LOCK_SESSIONS, unpaid_orders::SUBJECTS, unpaid_orders::INVOICES];
+        for sql in others.into_iter().chain(unpaid_orders::DELETE).chain(unpaid_orders::DELETE_INVOICES).chain([mandates::DELETE_UNUSED]) {
+            wrong.extend(unsearched(db, sql, |query| query.bind(keys(&["cs_1"]))).await);
+        }
+        wrong.extend(unsearched(db, stakes::DELETE_UNUSED, |query| query.bind(keys(&["stk_1"])).bind(Amount::ZERO)).await);
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+    }
+
+    async fn users_to_examine_are_found_by_their_index_and_what_they_have_by_their_customers(db: &TestDatabase) {
+        let before = Timestamp::from_seconds(9);
+        let due = plan(db, unused_users::DUE, |query| query.bind(before).bind(20u32)).await;
+        assert!(due.contains("users_examined"), "{due}");
+        let mut wrong = Vec::new();
+        for sql in [unused_users::LOCK_CUSTOMERS, unused_users::INACTIVE_MANDATES, unused_users::FINAL_STAKES] {
+            wrong.extend(unsearched(db, sql, |query| query.bind(keys(&["1"]))).await);
+        }
+        for sql in [unused_users::DELETE_CUSTOMERS, unused_users::DELETE_PROVIDER_CUSTOMERS] {
+            wrong.extend(unsearched(db, sql, |query| query.bind(keys(&["1"])).bind(keys(&["1"]))).await);
+        }
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+        // The list of developers is read once, however many users are examined.
+        for sql in [unused_users::UNATTACHED, unused_users::DELETE_USERS, unused_users::DELETABLE] {
+            let plan = plan_without(db, &BY_INDEX, sql, |query| {
+                let query = query.bind(keys(&["z1did"])).bind(before);
+                if sql.sqlite.contains("$3") { query.bind(keys(&["cus_1"])) } else { query }
+            });
+            let plan = plan.await;
+            let scanned: Vec<_> = plan.lines().filter(|line| line.contains("SCAN ") || line.contains("Seq Scan")).collect();
+            assert!(scanned.iter().all(|line| line.contains("apps") || line.contains("json_each")), "{plan}");
+        }
+    }
+
+    async fn what_the_store_received_is_summed_from_the_newest_payments(db: &TestDatabase) {
+        let plan = plan(db, one(RECEIVED_SINCE), |query| query.bind(Mode::Test).bind("pc_1").bind("pi_1").bind(20u32)).await;
+        assert!(plan.contains("payment_intents_newest") || plan.contains("payment_intents_pkey"), "{plan}");
+        assert!(!plan.contains("SCAN payment_intents") && !plan.contains("Seq Scan"), "{plan}");
     }
 
     async fn all_invoices_are_counted_from_the_index_alone(db: &TestDatabase) {

@@ -61,6 +61,16 @@ pub(super) const CLAIM_UNCHECKED: Sql = Sql {
 pub(super) const DECLINED_FOR: &str = "SELECT * FROM stakes
     WHERE return_at IS NOT NULL AND reserved_by IS NULL AND method_id = $1 AND failure ->> 'code' = $2 ORDER BY return_at, id LIMIT $3";
 
+/// Deletes stakes that are final, into which nothing was ever paid (`$2` is zero), and that nothing names. A checkout session names one stake
+/// at a time, and a stake of its own: the caller has removed that name.
+pub(super) const DELETE_UNUSED: Sql = sql_per_dialect!(
+    "DELETE FROM stakes WHERE id " (among "$1") " AND status = 'final' AND amount = $2
+         AND NOT EXISTS (SELECT 1 FROM subscriptions o WHERE o.stake_id = stakes.id)
+         AND NOT EXISTS (SELECT 1 FROM subscriptions o WHERE o.overdraft_stake_id = stakes.id)
+         AND NOT EXISTS (SELECT 1 FROM pending_plan_changes o WHERE o.stake_id = stakes.id)
+         AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.subject = stakes.id)"
+);
+
 pub struct SqlStakes<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -100,6 +110,11 @@ impl Stakes for SqlStakes<'_> {
     async fn lock_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError> {
         let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(stake).collect()
+    }
+
+    async fn delete_unused(&mut self, id: &StakeId) -> Result<bool, StorageError> {
+        let query = self.0.query_per_dialect(DELETE_UNUSED).bind(keys(std::slice::from_ref(id))).bind(Amount::ZERO);
+        Ok(query.execute().await? == 1)
     }
 
     async fn update(&mut self, before: &Stake, after: &Stake) -> Result<bool, StorageError> {

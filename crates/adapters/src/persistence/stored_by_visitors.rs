@@ -24,9 +24,9 @@ macro_rules! statements {
             ),
             first_to_delete: sql_per_dialect!(
                 "SELECT " $key " AS row_key FROM (SELECT " $key ", created_at,
-                     row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, " $key " DESC) AS height
+                     row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, " $key " DESC) AS visitor_rank
                  FROM " $table " WHERE " $deletable ") AS ranked
-                 ORDER BY height DESC, created_at, " $key " LIMIT $1"
+                 ORDER BY visitor_rank DESC, created_at, " $key " LIMIT $1"
             ),
             delete: sql_per_dialect!("DELETE FROM " $table " WHERE " $deletable " AND " $key " " (among "$1")),
         }

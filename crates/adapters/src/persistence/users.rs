@@ -40,8 +40,8 @@ impl Users for SqlUsers<'_> {
     }
 
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError> {
-        let upsert = "INSERT INTO users (did, public_key, full_name, email, phone, address, language, created_at, updated_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        let upsert = "INSERT INTO users (did, public_key, full_name, email, phone, address, language, created_at, updated_at, examined_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
                       ON CONFLICT (did) DO UPDATE SET
                           public_key = excluded.public_key,
                           full_name = CASE WHEN users.full_name = '' THEN excluded.full_name ELSE users.full_name END,

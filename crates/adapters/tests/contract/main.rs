@@ -39,6 +39,8 @@ mod queue_outage;
 mod queue_processes;
 mod refunds;
 mod trials;
+mod unpaid_orders;
+mod unused_users;
 mod users;
 mod verify;
 mod visitor_limits;

@@ -82,7 +82,7 @@ on_both! {
         assert_eq!(enforce_visitor_limits(&limited(db, 5)).await.expect("enforces"), 0);
     }
 
-    async fn more_visitors_than_any_list_holds_are_cut_to_one_height(db: &TestDatabase) {
+    async fn more_visitors_than_any_list_holds_are_cut_to_the_same_number_of_rows(db: &TestDatabase) {
         let mut random = 7_u64;
         let mut rows_of = Vec::new();
         let mut unit = begin(db).await;
@@ -108,10 +108,10 @@ on_both! {
                 left.push(kept.len() as u64);
             }
             assert_eq!(left.iter().sum::<u64>(), limit, "exactly what exceeds the limit goes");
-            let height = *left.iter().max().expect("visitors");
+            let most = *left.iter().max().expect("visitors");
             for (kept, rows) in left.iter().zip(&rows_of) {
                 let is_cut = kept < rows;
-                assert!(!is_cut || kept + 1 >= height, "{kept} of one who lost rows, {height} of another");
+                assert!(!is_cut || kept + 1 >= most, "{kept} of one who lost rows, {most} of another");
             }
         }
     }

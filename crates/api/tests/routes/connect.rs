@@ -279,8 +279,8 @@ async fn one_run_prunes_a_thousand_expired_sessions_and_keys() {
 async fn a_checkout_session_that_was_never_submitted_is_deleted_after_thirty_days() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
-    let submitted = alice.start(&app.shop.atlas).await;
-    alice.submit_for_wallet(&app, &submitted).await;
+    alice.buy(&app, &app.shop.atlas).await;
+    app.drain().await;
     let start = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
     app.browser().post(&start, &json!({})).await.ok();
     for days in [29, 2] {

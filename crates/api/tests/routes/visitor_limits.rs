@@ -1,14 +1,15 @@
 //! What visitors and payers can take from a store: stock, card forms, and customers at the card processor.
 
-use crate::app::{ACCEPTED, Buyer, TestApp, claim_of, form};
+use crate::app::{ACCEPTED, Buyer, DECLINED, Plans, TestApp, claim_of, form};
 use serde_json::Value;
 use souk_adapters::{on_both, on_one};
-use souk_domain::checkout::{RESERVATION_LIFETIME, release_idle_stock};
+use souk_domain::checkout::{RESERVATION_LIFETIME, SubscriptionTerms, release_idle_stock};
 use souk_domain::operation::VisitorLimits;
 use souk_domain::payment::CARD_FORMS_OF_SUBJECT;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 async fn sold_of(buyer: &Buyer, session: &str) -> Value {
     buyer.retrieve(session).await["checkoutSession"]["line_items"][0]["price"]["quantity_sold"].clone()
@@ -36,6 +37,34 @@ on_both! {
         app.advance(RESERVATION_LIFETIME * 2);
         assert_eq!((released(&app).await, sold_of(&alice, &session).await), (0, 1.into()), "sold stock stays sold");
         app.drain().await;
+        app.finish().await;
+    }
+
+    async fn an_order_that_was_never_paid_and_its_user_are_gone_after_the_period_and_a_purchase_stays(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+        let session = alice.start(&app.shop.seats).await;
+        alice.submit_for_card(&app, &session).await;
+        bob.buy(&app, &app.shop.atlas).await;
+        app.drain().await;
+        app.advance(DAY * 2);
+        souk_domain::checkout::expire_due(&app.ctx, 10).await.expect("expires");
+        let rows = async || {
+            [
+                app.count("SELECT count(*) AS n FROM checkout_sessions").await,
+                app.count("SELECT count(*) AS n FROM payment_intents").await,
+                app.count("SELECT count(*) AS n FROM invoices").await,
+                app.count("SELECT count(*) AS n FROM attempts").await,
+                app.count("SELECT count(*) AS n FROM customers").await,
+                app.count("SELECT count(*) AS n FROM users").await,
+            ]
+        };
+        assert_eq!(rows().await, [2; 6]);
+        app.advance(DAY * 33);
+        souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+        assert_eq!(rows().await, [1; 6], "what bob bought");
+        app.drain().await;
+        assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
 
@@ -87,6 +116,69 @@ on_both! {
 }
 
 on_one! {
+    async fn a_card_that_could_not_be_saved_keeps_neither_the_order_nor_its_customer(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let alice = app.sign_in("alice").await;
+        let session = alice.start_link(&plans.trial(&app).await).await;
+        let secret = alice.submit_for_card(&app, &session).await;
+        assert_eq!(app.networks.confirm(&secret, DECLINED).await.0, 402);
+        app.advance(DAY * 2);
+        souk_domain::checkout::expire_due(&app.ctx, 10).await.expect("expires");
+        assert_eq!(app.count("SELECT count(*) AS n FROM mandates WHERE status = 'ended'").await, 1);
+        assert_eq!(app.networks.card_customers().await, 1);
+        app.advance(DAY * 33);
+        souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+        let rows = [
+            app.count("SELECT count(*) AS n FROM checkout_sessions").await,
+            app.count("SELECT count(*) AS n FROM attempts").await,
+            app.count("SELECT count(*) AS n FROM mandates").await,
+            app.count("SELECT count(*) AS n FROM customers").await,
+            app.count("SELECT count(*) AS n FROM users").await,
+        ];
+        assert_eq!(rows, [0; 5]);
+        app.drain().await;
+        assert_eq!(app.networks.card_events("customer.deleted").await, 1, "the card processor forgets the customer, too");
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+
+    async fn an_order_that_is_submitted_again_leaves_no_replaced_mandate_or_deposit(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        let alice = app.sign_in("alice").await;
+        let terms = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
+        let session = alice.start_link(&plans.link(&app, &[&plans.monthly], terms).await).await;
+        let rows = async || {
+            [app.count("SELECT count(*) AS n FROM mandates").await, app.count("SELECT count(*) AS n FROM stakes").await]
+        };
+        for _ in 0..2 {
+            alice.submit_for_wallet(&app, &session).await;
+            assert_eq!(rows().await, [0, 1], "a wallet grants its mandate later, and leaves a deposit");
+            alice.submit_for_card(&app, &session).await;
+            assert_eq!(rows().await, [1, 0], "a card has a mandate and needs no deposit");
+        }
+        app.drain().await;
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.finish().await;
+    }
+
+    async fn rows_that_cannot_be_removed_do_not_keep_those_of_other_kinds(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        alice.start(&app.shop.atlas).await;
+        app.advance(DAY * 2);
+        souk_domain::checkout::expire_due(&app.ctx, 10).await.expect("expires");
+        app.advance(DAY * 33);
+        app.execute("ALTER TABLE idempotency_keys RENAME TO broken").await;
+        let pruned = souk_workers::schedule::prune(&app.ctx).await;
+        app.execute("ALTER TABLE broken RENAME TO idempotency_keys").await;
+        assert!(pruned.is_err(), "the failure is reported");
+        assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions").await, 0);
+        assert_eq!(app.count("SELECT count(*) AS n FROM users").await, 0);
+        app.finish().await;
+    }
+
     async fn a_payer_reserves_limited_stock_for_a_limited_number_of_orders(db: &TestDatabase) {
         let mut app = TestApp::on(db).await;
         app.ctx.limits = VisitorLimits { reserved_orders: 2, ..VisitorLimits::default() };
@@ -132,7 +224,7 @@ on_one! {
 
     async fn a_customer_has_one_customer_at_the_card_processor_however_many_forms_are_opened(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let plans = crate::app::Plans::put(&app).await;
+        let plans = Plans::put(&app).await;
         let alice = app.sign_in("alice").await;
         let link = plans.trial(&app).await;
         for _ in 0..2 {

@@ -193,6 +193,16 @@ pub trait CheckoutSessions: Send {
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Deletes expired sessions that a visitor started from a link before `before` and never submitted, oldest first. Returns their number.
     async fn prune_unsubmitted(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Deletes unpaid orders, oldest first, with everything that was written for them. Returns their number. An unpaid order was started by a
+    /// visitor from a link, was submitted, has expired, and has not changed since `before`. Must keep an order for which money moved or can
+    /// still move, or that has a deposit, taken stock or a numbered document. A settled mandate moves no money.
+    async fn prune_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// The number of orders that [`CheckoutSessions::prune_unpaid`] would delete, at most `limit`, so that counting takes bounded time.
+    async fn count_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u32, StorageError>;
+    /// The `limit` unpaid orders to delete first, ranked as in [`crate::operation::StoredByVisitors::first_to_delete`].
+    async fn first_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;
+    /// As [`CheckoutSessions::prune_unpaid`], for those of these orders that may still be deleted.
+    async fn delete_unpaid(&mut self, orders: &[SessionId], before: Timestamp) -> Result<u64, StorageError>;
     /// Open sessions whose stock is reserved, which were last changed until `before`, and for which no attempt is open or unknown. Those that
     /// have waited longest come first.
     async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;

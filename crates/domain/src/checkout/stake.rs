@@ -73,7 +73,7 @@ pub(super) fn assign_stake(ctx: &Context, session: &mut Session, known: Option<&
     session.stake_id = is_placed.then(|| StakeId::new(now, ctx.random.as_ref()));
 }
 
-/// Writes the session's stake, and releases a known stake that is not kept.
+/// Writes the session's stake, and releases a known stake that is not kept. One into which nothing was paid is deleted.
 pub(super) async fn write_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -97,6 +97,7 @@ pub(super) async fn write_stake(
     }
     if let Some(known) = known {
         abandon_stake(ctx, unit, &known.id).await?;
+        unit.stakes().delete_unused(&known.id).await?;
     }
     let (StakePlan::Place(amount), Some(id), Some(subject)) = (plan, &session.stake_id, session.subscription_ids.first()) else {
         return Ok(());

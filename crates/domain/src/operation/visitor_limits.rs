@@ -2,11 +2,15 @@
 //! rows of the visitor with most rows are deleted first, so that one visitor cannot displace the rows of the others.
 
 use crate::context::Context;
-use crate::shared::StorageError;
+use crate::shared::{StorageError, Timestamp};
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// How many days a session is kept that a visitor started and never submitted, by default.
 pub const UNSUBMITTED_SESSION_DAYS: u32 = 30;
+/// How long an unpaid order is kept after its last change at least: a declined transaction that its wallet broadcasts late is still matched
+/// with its order.
+pub const UNPAID_ORDER_AGE_MIN: Duration = Duration::from_secs(3 * 24 * 3_600);
 /// Number of rows per commit, so that other writers do not wait long.
 const CHUNK: usize = 200;
 /// Number of rows that one run deletes at most of each table. The next run follows within seconds.
@@ -14,10 +18,13 @@ const RUN_MAX: u32 = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitorLimits {
-    /// How many days a session is kept that a visitor started and never submitted.
+    /// How many days a session is kept that a visitor started and never submitted, an order that was never paid, and a user who has nothing
+    /// in the store.
     pub unsubmitted_session_days: u32,
     /// How many of these sessions are kept.
     pub unsubmitted_sessions: u32,
+    /// How many orders are kept that expired unpaid and are older than [`UNPAID_ORDER_AGE_MIN`].
+    pub unpaid_orders: u32,
     /// How many connect sessions are kept in which no wallet has signed anything.
     pub connect_sessions: u32,
     /// For how many orders a payer can reserve limited stock at a time.
@@ -29,9 +36,24 @@ impl Default for VisitorLimits {
         Self {
             unsubmitted_session_days: UNSUBMITTED_SESSION_DAYS,
             unsubmitted_sessions: 100_000,
+            unpaid_orders: 100_000,
             connect_sessions: 20_000,
             reserved_orders: 20,
         }
+    }
+}
+
+impl VisitorLimits {
+    /// What has not changed since then is old: unsubmitted sessions, and users who have nothing in the store.
+    #[must_use]
+    pub fn old(&self, now: Timestamp) -> Timestamp {
+        now.minus(Duration::from_secs(u64::from(self.unsubmitted_session_days) * 24 * 3_600))
+    }
+
+    /// As [`VisitorLimits::old`], for unpaid orders.
+    #[must_use]
+    pub fn old_order(&self, now: Timestamp) -> Timestamp {
+        self.old(now).min(now.minus(UNPAID_ORDER_AGE_MIN))
     }
 }
 
@@ -63,8 +85,8 @@ impl VisitorTable {
 pub trait StoredByVisitors: Send {
     /// The number of rows, at most `limit`, so that counting takes bounded time.
     async fn count(&mut self, table: VisitorTable, limit: u32) -> Result<u32, StorageError>;
-    /// The keys of the `limit` rows to delete first. A row's height is the number of rows of its visitor that are as new or newer; the
-    /// greatest height goes first, and of equal heights the oldest row. So the heaviest visitors are cut down to one height.
+    /// The keys of the `limit` rows to delete first. A row's rank is the number of rows of its visitor that are as new or newer. The highest
+    /// rank is deleted first, and of equal ranks the oldest row. So the visitors with most rows are cut down to the same number of rows.
     async fn first_to_delete(&mut self, table: VisitorTable, limit: u32) -> Result<Vec<String>, StorageError>;
     /// Deletes rows that may still be deleted. Returns their number.
     async fn delete(&mut self, table: VisitorTable, keys: &[String]) -> Result<u64, StorageError>;
@@ -91,4 +113,39 @@ pub async fn enforce_visitor_limits(ctx: &Context) -> Result<u64, StorageError> 
         }
     }
     Ok(deleted)
+}
+
+/// Deletes unpaid orders that exceed their limit. Returns their number. It looks at ages, so that the clock must be trusted.
+#[tracing::instrument(skip_all)]
+pub async fn enforce_order_limit(ctx: &Context) -> Result<u64, StorageError> {
+    let (limit, before) = (ctx.limits.unpaid_orders, ctx.now().minus(UNPAID_ORDER_AGE_MIN));
+    let mut unit = ctx.store.read().await?;
+    let excess = unit.sessions().count_unpaid(before, limit.saturating_add(RUN_MAX)).await?.saturating_sub(limit);
+    if excess == 0 {
+        return Ok(0);
+    }
+    let orders = unit.sessions().first_unpaid(before, excess).await?;
+    drop(unit);
+    tracing::warn!(excess, limit, "visitors have left more unpaid orders than are kept: the oldest of the heaviest visitors are deleted");
+    let mut deleted = 0;
+    for chunk in orders.chunks(CHUNK) {
+        let mut unit = ctx.store.begin().await?;
+        deleted += unit.sessions().delete_unpaid(chunk, before).await?;
+        unit.commit().await?;
+    }
+    Ok(deleted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unpaid_order_is_kept_for_its_minimum_age_however_few_days_are_configured() {
+        let now = Timestamp::from_seconds(100 * 24 * 3_600);
+        let of_days = |days| VisitorLimits { unsubmitted_session_days: days, ..VisitorLimits::default() };
+        let days = |days: i64| Timestamp::from_seconds((100 - days) * 24 * 3_600);
+        assert_eq!((of_days(1).old(now), of_days(1).old_order(now)), (days(1), days(3)));
+        assert_eq!((of_days(30).old(now), of_days(30).old_order(now)), (days(30), days(30)));
+    }
 }

@@ -78,6 +78,9 @@ pub trait Mandates: Send {
     async fn pending_for_invoice(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError>;
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
+    /// Deletes a mandate that is not active and that no checkout session, subscription, invoice, plan change or attempt names. False: it is
+    /// kept.
+    async fn delete_unused(&mut self, id: &MandateId) -> Result<bool, StorageError>;
     /// A customer's active mandates with a method, newest first.
     async fn active_of(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Vec<Mandate>, StorageError>;
 }

@@ -3,10 +3,12 @@
 mod erase;
 mod limits;
 mod provider_customer;
+mod unused_users;
 
 pub use erase::{ErasureError, erase, obstacles};
 pub use limits::{ERASURES_PER_HOUR, EXPORTS_PER_HOUR, ExportError, count_export};
 pub use provider_customer::{DeletionError, delete_provider_customer};
+pub use unused_users::delete_unused_users;
 
 use crate::access::Did;
 use crate::shared::{MethodId, StorageError, Timestamp};
@@ -57,6 +59,15 @@ pub struct ErasedProviderCustomer {
     pub provider_id: String,
 }
 
+/// The result of [`PersonalData::delete_unused_users`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExaminedUsers {
+    /// How many users were examined, deleted or not.
+    pub users: u64,
+    /// The customers of deleted users that providers still have.
+    pub at_providers: Vec<ErasedProviderCustomer>,
+}
+
 #[async_trait]
 pub trait PersonalData: Send {
     /// Locks the user until this unit of work ends: two erasures do not overlap. False: there is no such user.
@@ -68,6 +79,11 @@ pub trait PersonalData: Send {
     /// stay as they are; so do the networks' ids of payments, by which they are refunded and disputed, and the DID, under which all of this
     /// is kept. Returns the customers that providers still have; each is returned by one erasure.
     async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError>;
+    /// Examines users who were last examined before `before`, at most `limit`, and deletes those who have nothing in the store and have not
+    /// changed since then. Must keep a user who has a passport, even a revoked one, a login, an entitlement or an app, or one of whose
+    /// customers is named by anything: an order, a payment, an invoice, a subscription, an active authorization, a deposit, a balance. A user
+    /// is deleted together with all of their customers, or not at all.
+    async fn delete_unused_users(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<ExaminedUsers, StorageError>;
 }
 
 /// The pieces of a document, each read when the one before was taken.

@@ -173,8 +173,8 @@ async fn passports_are_issued_listed_and_revoked() {
     assert!(!stranger.status.success() && String::from_utf8_lossy(&stranger.stderr).contains("has signed in with this DID yet"));
     let database = Database::open_file(&folder.path().join("data/souk.db")).await.expect("opens");
     let mut connection = database.begin().await.expect("begins");
-    let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)
-                  VALUES ($1, 'z', '', '', '', 'en', 0, 0)";
+    let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at, examined_at)
+                  VALUES ($1, 'z', '', '', '', 'en', 0, 0, 0)";
     connection.query(insert).bind(did.as_str()).execute().await.expect("inserts");
     connection.commit().await.expect("commits");
     database.close().await;

@@ -57,6 +57,9 @@ pub trait Stakes: Send {
     /// Writes amounts, reservation, status, reason, times, failures and reference of a stake that still has the status, the amounts and the
     /// reservation of `before` (compare-and-set). False: it has changed, and the caller must drop the unit of work.
     async fn update(&mut self, before: &Stake, after: &Stake) -> Result<bool, StorageError>;
+    /// Deletes a final stake into which nothing was ever paid, and that no subscription, plan change or attempt names. The caller has removed
+    /// it from its checkout session. False: it is kept.
+    async fn delete_unused(&mut self, id: &StakeId) -> Result<bool, StorageError>;
     /// Stakes whose `return_at` has come and that no attempt moves, earliest first, except those of `paused` methods. With [`Scope::Wall`],
     /// stakes of customers with a test clock are compared with that clock's time.
     async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32, paused: &[MethodId]) -> Result<Vec<Stake>, StorageError>;

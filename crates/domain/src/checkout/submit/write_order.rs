@@ -75,6 +75,7 @@ pub(super) async fn write_order(
     session.trial_end = quote.trial_end;
     session.amount_total = amount;
     session.updated_at = now;
+    let known_mandate = session.mandate_id.clone();
     if session.kind != SessionMode::Payment {
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
@@ -82,6 +83,9 @@ pub(super) async fn write_order(
     assign_stake(ctx, &mut session, stake.as_ref(), &plan, now);
     unit.sessions().update_or_conflict(&session).await?;
     session.version += 1;
+    if let Some(replaced) = known_mandate.filter(|known| session.mandate_id.as_ref() != Some(known)) {
+        unit.mandates().delete_unused(&replaced).await?;
+    }
 
     unit.intents().upsert(&intent).await?;
     write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, now).await?;

@@ -253,6 +253,8 @@ CREATE INDEX checkout_sessions_of_visitor ON checkout_sessions (visitor, created
 -- Submitted orders that wait for their payment, and reserve stock.
 CREATE INDEX checkout_sessions_waiting ON checkout_sessions (updated_at, id) WHERE status = 'open' AND method_id IS NOT NULL;
 CREATE INDEX checkout_sessions_waiting_of_payer ON checkout_sessions (payer) WHERE status = 'open' AND method_id IS NOT NULL;
+CREATE INDEX checkout_sessions_waiting_of_visitor ON checkout_sessions (visitor)
+    WHERE status = 'open' AND method_id IS NOT NULL AND visitor <> '';
 
 -- The last start of a link by each visitor.
 CREATE TABLE session_starts (

@@ -347,7 +347,7 @@ pub struct Common {
     /// Days after which an unpaid subscription is canceled, unless the subscription has its own setting.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
-    /// Days after which orders are deleted that were never submitted or never paid, and users who have nothing in the store.
+    /// Days after which orders are deleted that were never submitted or never paid. Users are examined as often, and deleted if they have nothing in the store.
     #[arg(long, env = "SOUK_UNSUBMITTED_SESSION_DAYS", value_name = "DAYS", default_value_t = UNSUBMITTED_SESSION_DAYS, value_parser = clap::value_parser!(u32).range(1..=3_650))]
     pub unsubmitted_session_days: u32,
     /// Units of usage that a wallet's authorization covers per charge, if the metered price has no billing threshold.

@@ -382,8 +382,7 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
         }
         Expired::UnsubmittedSessions => unit.sessions().prune_unsubmitted(limits.old(now), CHUNK).await?,
         Expired::UnpaidOrders => unit.sessions().prune_unpaid(limits.old_order(now), CHUNK).await?,
-        // In a unit of work of its own, which also orders deletions at card processors.
-        Expired::UnusedUsers => return privacy::delete_unused_users(ctx, limits.old(now), CHUNK).await,
+        Expired::UnusedUsers => privacy::delete_unused_users(ctx, unit.as_mut(), limits.old(now), CHUNK).await?,
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
         Expired::AuditLog => unit.audit_log().prune(now.minus(AUDIT_LOG_RETENTION), CHUNK).await?,

@@ -17,6 +17,10 @@ const LIST: Listing = listing!(
 );
 
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM checkout_sessions WHERE id = $1" (either "" " FOR UPDATE"));
+/// `visitor <> ''` is a condition of the partial index.
+pub(super) const WAITING_OF_VISITOR: &str = "SELECT count(*) AS n FROM
+    (SELECT 1 AS found FROM checkout_sessions s JOIN checkout_sessions o ON o.visitor = s.visitor AND o.livemode = s.livemode
+     WHERE s.id = $1 AND o.status = 'open' AND o.method_id IS NOT NULL AND o.visitor <> '' LIMIT $2) AS counted";
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
         form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
         intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
@@ -106,6 +110,10 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         Ok(Some(SubmitContext { session, chosen, customer_status }))
     }
 
+    async fn count_waiting_of_visitor(&mut self, id: &SessionId, limit: u32) -> Result<u32, StorageError> {
+        self.connection.query(WAITING_OF_VISITOR).bind(id).bind(limit).one().await?.get("n")
+    }
+
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
         Ok(bind(self.connection.query(UPDATE), session).execute().await? == 1)
     }
@@ -171,8 +179,8 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         self.connection.query_per_dialect(unpaid_orders::COUNT).bind(before).bind(limit).one().await?.get("n")
     }
 
-    async fn first_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
-        let rows = self.connection.query_per_dialect(unpaid_orders::FIRST).bind(before).bind(limit).all().await?;
+    async fn first_unpaid(&mut self, before: Timestamp, limit: u32, among: u32) -> Result<Vec<SessionId>, StorageError> {
+        let rows = self.connection.query_per_dialect(unpaid_orders::FIRST).bind(before).bind(limit).bind(among).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 

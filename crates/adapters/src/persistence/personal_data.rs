@@ -118,15 +118,16 @@ impl PersonalData for SqlPersonalData<'_> {
 
     async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError> {
         self.forget_addresses(did).await?;
+        // Attempts are locked before sessions.
+        let text = String::new;
+        let no_card = SavedCard { customer: text(), card: text(), brand: text(), last4: text(), expiry: None };
+        self.0.query_per_dialect(ERASE_CARDS).bind(did).bind(&no_card).execute().await?;
         for statement in ERASE_PROFILES {
             self.0.query(statement).bind(did).bind(now).execute().await?;
         }
         for statement in ERASE {
             self.0.query(statement).bind(did).execute().await?;
         }
-        let text = String::new;
-        let no_card = SavedCard { customer: text(), card: text(), brand: text(), last4: text(), expiry: None };
-        self.0.query_per_dialect(ERASE_CARDS).bind(did).bind(&no_card).execute().await?;
         let rows = self.0.query(ERASE_PROVIDER_CUSTOMERS).bind(did).bind(true).all().await?;
         let customer = |row: &Row| Ok(ErasedProviderCustomer { method_id: row.get("method_id")?, provider_id: row.get("provider_id")? });
         rows.iter().map(customer).collect()

@@ -2,6 +2,7 @@
 //! must not grow with the size of the store.
 
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
+use super::checkout_sessions::WAITING_OF_VISITOR;
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{
@@ -348,13 +349,23 @@ on_both! {
     async fn unpaid_orders_are_found_by_their_partial_index_and_money_by_their_session(db: &TestDatabase) {
         let before = Timestamp::from_seconds(9);
         for sql in [unpaid_orders::OLD, unpaid_orders::COUNT, unpaid_orders::FIRST] {
-            let plan = plan_without(db, &BY_INDEX, sql, |query| query.bind(before).bind(20u32)).await;
+            let plan = plan_without(db, &BY_INDEX, sql, |query| {
+                let query = query.bind(before).bind(20u32);
+                if sql.sqlite.contains("$3") { query.bind(40u32) } else { query }
+            })
+            .await;
             for index in ["checkout_sessions_unpaid", "attempts_of_session", "payment_intents_held", "payment_intents_of_session", "invoices_of_session"] {
                 assert!(plan.contains(index), "{index}: {plan}");
             }
             let reads_others = ["of_link", "of_customer", "Seq Scan", "SCAN checkout_sessions"];
             assert!(!reads_others.iter().any(|wrong| plan.contains(wrong)), "{plan}");
         }
+    }
+
+    async fn waiting_orders_of_a_visitor_are_counted_in_their_partial_index(db: &TestDatabase) {
+        let plan = plan(db, one(WAITING_OF_VISITOR), |query| query.bind("cs_1").bind(20u32)).await;
+        assert!(plan.contains("checkout_sessions_waiting_of_visitor"), "{plan}");
+        assert!(!plan.contains("SCAN o") && !plan.contains("Seq Scan"), "{plan}");
     }
 
     async fn the_deletion_of_an_order_searches_each_table(db: &TestDatabase) {
@@ -374,7 +385,8 @@ on_both! {
         let due = plan(db, unused_users::DUE, |query| query.bind(before).bind(20u32)).await;
         assert!(due.contains("users_examined"), "{due}");
         let mut wrong = Vec::new();
-        for sql in [unused_users::LOCK_CUSTOMERS, unused_users::INACTIVE_MANDATES, unused_users::FINAL_STAKES] {
+        let of_users = [unused_users::LOCK_CUSTOMERS, unused_users::INACTIVE_MANDATES, unused_users::FINAL_STAKES, unused_users::ADDRESSES];
+        for sql in of_users.into_iter().chain([unused_users::FORGET_ADDRESSES]) {
             wrong.extend(unsearched(db, sql, |query| query.bind(keys(&["1"]))).await);
         }
         for sql in [unused_users::DELETE_CUSTOMERS, unused_users::DELETE_PROVIDER_CUSTOMERS] {

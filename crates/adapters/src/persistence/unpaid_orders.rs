@@ -36,9 +36,11 @@ macro_rules! deletable_orders {
 
 pub(super) const OLD: Sql = deletable_orders!("SELECT id", " ORDER BY created_at, id LIMIT $2");
 pub(super) const COUNT: Sql = deletable_orders!("SELECT count(*) AS n FROM (SELECT 1 AS found", " LIMIT $2) AS counted");
+/// Ranks the oldest `$3` only, so that it takes bounded time.
 pub(super) const FIRST: Sql = deletable_orders!(
-    "SELECT id FROM (SELECT id, created_at, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS visitor_rank",
-    ") AS ranked ORDER BY visitor_rank DESC, created_at, id LIMIT $2"
+    "SELECT id FROM (SELECT id, created_at, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS visitor_rank
+         FROM (SELECT id, created_at, visitor",
+    " ORDER BY created_at, id LIMIT $3) AS oldest) AS ranked ORDER BY visitor_rank DESC, created_at, id LIMIT $2"
 );
 
 // Attempts are locked before sessions (the order of the billing model). While a session is locked, no intent can be inserted for it. The
@@ -53,8 +55,12 @@ pub(super) const DELETABLE: Sql = Sql {
         "SELECT id, mandate_id, stake_id FROM checkout_sessions WHERE id IN (SELECT value FROM json_each($2)) AND ",
         is_deletable!()
     ),
+    // The sessions are read by their ids first. Otherwise the planner may read every unpaid order before `$1`.
     postgres: concat!(
-        "SELECT id, mandate_id, stake_id FROM checkout_sessions WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2))) AND ",
+        "WITH checkout_sessions AS MATERIALIZED
+             (SELECT id, status, link_id, intent_id, mandate_id, stake_id, created_at, updated_at FROM checkout_sessions
+              WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2))))
+         SELECT id, mandate_id, stake_id FROM checkout_sessions WHERE ",
         is_deletable!()
     ),
 };

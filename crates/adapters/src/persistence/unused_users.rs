@@ -3,10 +3,11 @@
 use super::columns::keys;
 use super::listing::sql_per_dialect;
 use super::{Connection, Sql, mandates, stakes};
+use souk_domain::mail::MailAddress;
 use souk_domain::privacy::{ErasedProviderCustomer, ExaminedUsers};
 use souk_domain::shared::{Amount, StorageError, Timestamp};
 
-/// A user whose row is locked is in use, and is examined next time.
+/// A user whose row is locked is in use, and is examined by the next run.
 pub(super) const DUE: Sql = sql_per_dialect!(
     "SELECT did FROM users WHERE examined_at < $1 ORDER BY examined_at, did LIMIT $2" (either "" " FOR UPDATE SKIP LOCKED")
 );
@@ -25,12 +26,18 @@ macro_rules! unattached {
 }
 pub(super) const UNATTACHED: Sql = unattached!("SELECT did");
 /// Rows that refer to a locked customer cannot be inserted, so that a customer found to be empty stays so. A customer whose row is locked
-/// is in use.
+/// is in use, and keeps its user until the next examination.
 pub(super) const LOCK_CUSTOMERS: Sql =
     sql_per_dialect!("SELECT id FROM customers WHERE did " (among "$1") " ORDER BY id" (either "" " FOR UPDATE SKIP LOCKED"));
-pub(super) const INACTIVE_MANDATES: Sql =
-    sql_per_dialect!("SELECT id FROM mandates WHERE customer_id " (among "$1") " AND status <> 'active'");
-pub(super) const FINAL_STAKES: Sql = sql_per_dialect!("SELECT id FROM stakes WHERE customer_id " (among "$1") " AND status = 'final'");
+/// The authorizations and stakes that were never used, of customers without an order: an order names them.
+pub(super) const INACTIVE_MANDATES: Sql = sql_per_dialect!(
+    "SELECT id FROM mandates WHERE customer_id " (among "$1") " AND status <> 'active'
+         AND NOT EXISTS (SELECT 1 FROM checkout_sessions o WHERE o.customer_id = mandates.customer_id)"
+);
+pub(super) const FINAL_STAKES: Sql = sql_per_dialect!(
+    "SELECT id FROM stakes WHERE customer_id " (among "$1") " AND status = 'final'
+         AND NOT EXISTS (SELECT 1 FROM checkout_sessions o WHERE o.customer_id = stakes.customer_id)"
+);
 /// The users of whom every customer is locked (`$3`) and empty. Every table that names a customer is listed, except the ids at card
 /// processors.
 pub(super) const DELETABLE: Sql = unattached!(
@@ -55,6 +62,11 @@ pub(super) const DELETE_PROVIDER_CUSTOMERS: Sql = sql_per_dialect!(
     "DELETE FROM provider_customers WHERE customer_id IN (SELECT id FROM customers WHERE did " (among "$1") " AND id " (among "$2") ")
      RETURNING method_id, provider_id, erased"
 );
+pub(super) const ADDRESSES: Sql = sql_per_dialect!(
+    "SELECT email FROM users WHERE did " (among "$1") " UNION SELECT email FROM customers WHERE did " (among "$1")
+);
+/// Another user of an address confirms it again.
+pub(super) const FORGET_ADDRESSES: Sql = sql_per_dialect!("DELETE FROM mail_addresses WHERE address " (among "$1"));
 pub(super) const DELETE_CUSTOMERS: Sql = sql_per_dialect!("DELETE FROM customers WHERE did " (among "$1") " AND id " (among "$2"));
 /// Repeats the conditions: not every table that names a user is guarded by the lock on the user's row.
 pub(super) const DELETE_USERS: Sql = unattached!("DELETE" " AND NOT EXISTS (SELECT 1 FROM customers o WHERE o.did = users.did)");
@@ -93,6 +105,9 @@ async fn delete_unattached(
     connection.query_per_dialect(stakes::DELETE_UNUSED).bind(keys(&ended)).bind(Amount::ZERO).execute().await?;
     let deletable = connection.query_per_dialect(DELETABLE).bind(keys(users)).bind(before).bind(customers.clone()).all().await?;
     let deletable = keys(&texts(deletable, "did")?);
+    let emails = texts(connection.query_per_dialect(ADDRESSES).bind(deletable.clone()).all().await?, "email")?;
+    let addresses: Vec<_> = emails.iter().filter_map(|email| MailAddress::of(email)).map(|address| address.as_str().to_owned()).collect();
+    connection.query_per_dialect(FORGET_ADDRESSES).bind(keys(&addresses)).execute().await?;
     let query = connection.query_per_dialect(DELETE_PROVIDER_CUSTOMERS).bind(deletable.clone()).bind(customers.clone());
     let mut at_providers = Vec::new();
     for row in query.all().await? {
@@ -114,26 +129,42 @@ fn texts(rows: Vec<super::Row>, name: &'static str) -> Result<Vec<String>, Stora
 mod tests {
     use super::*;
     use crate::on_both;
+    use crate::testing::TestDatabase;
+
+    /// The tables whose column `named` refers to `target`, by its name or by a foreign key.
+    async fn tables_naming(db: &TestDatabase, named: &'static str, target: &'static str) -> Vec<String> {
+        let select = Sql {
+            sqlite:
+                "SELECT DISTINCT t.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND (c.name = $1
+                         OR c.name IN (SELECT k.\"from\" FROM pragma_foreign_key_list(t.name) k WHERE k.\"table\" = $2))",
+            postgres: "SELECT DISTINCT t.relname::text AS name FROM pg_class t
+                           JOIN pg_attribute c ON c.attrelid = t.oid AND NOT c.attisdropped
+                       WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace AND (c.attname = $1 OR EXISTS
+                           (SELECT 1 FROM pg_constraint k WHERE k.contype = 'f' AND k.confrelid = to_regclass($2)
+                                AND k.conrelid = t.oid AND c.attnum = ANY (k.conkey)))",
+        };
+        let rows = db.read().await.expect("reads").query_per_dialect(select).bind(named).bind(target).all().await.expect("lists");
+        let mut names = texts(rows, "name").expect("names");
+        names.sort();
+        names
+    }
 
     on_both! {
         async fn every_table_that_names_a_customer_keeps_its_user(db: &TestDatabase) {
-            let select = Sql {
-                sqlite: "SELECT t.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
-                         WHERE t.type = 'table' AND (c.name = 'customer_id'
-                             OR c.name IN (SELECT k.\"from\" FROM pragma_foreign_key_list(t.name) k WHERE k.\"table\" = 'customers'))",
-                postgres: "SELECT table_name::text AS name FROM information_schema.columns c
-                           WHERE table_schema = 'public' AND (column_name = 'customer_id' OR EXISTS
-                               (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-                                WHERE k.contype = 'f' AND k.confrelid = 'customers'::regclass
-                                    AND k.conrelid = c.table_name::regclass AND a.attname = c.column_name))",
-            };
-            let mut named = texts(db.read().await.expect("reads").query_per_dialect(select).all().await.expect("lists"), "name").expect("names");
+            let mut named = tables_naming(db, "customer_id", "customers").await;
             named.retain(|table| table != "provider_customers");
-            named.sort();
             let text = DELETABLE.sqlite;
             let listed = |table: &String| text.contains(&format!(" FROM {table} o WHERE o.customer_id = c.id)"));
             assert_eq!(named.iter().filter(|table| !listed(table)).collect::<Vec<_>>(), Vec::<&String>::new());
             assert_eq!(text.matches("o.customer_id = c.id").count(), named.len(), "{named:?}");
+        }
+
+        async fn every_table_that_refers_to_users_keeps_them(db: &TestDatabase) {
+            let named = tables_naming(db, "user_did", "users").await;
+            let text = UNATTACHED.sqlite;
+            assert!(named.contains(&"browser_sessions".to_owned()), "{named:?}");
+            let unlisted: Vec<_> = named.iter().filter(|table| !text.contains(&format!(" FROM {table} o "))).collect();
+            assert_eq!(unlisted, Vec::<&String>::new());
         }
     }
 }

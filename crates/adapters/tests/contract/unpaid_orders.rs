@@ -164,8 +164,14 @@ on_both! {
         unit_ref.stakes().insert(&Stake { status: StakeStatus::Final, ..held_stake("stk_8", 5) }).await.expect("inserts");
         attempt(unit_ref, "returned", Purpose::Stake(id("stk_8")), AttemptStatus::Settled).await;
         write(unit_ref, "paid", 0, expired("paid")).await;
-        let paid = Intent { status: IntentStatus::Succeeded, reference: "0x1".to_owned(), session_id: Some(id("cs_paid")), ..intent("pi_paid") };
+        let paid = Intent { status: IntentStatus::Succeeded, session_id: Some(id("cs_paid")), ..intent("pi_paid") };
         unit_ref.intents().upsert(&paid).await.expect("writes");
+        write(unit_ref, "referenced", 0, expired("referenced")).await;
+        let referenced = Intent { reference: "0x2".to_owned(), session_id: Some(id("cs_referenced")), ..intent("pi_second") };
+        unit_ref.intents().upsert(&referenced).await.expect("writes");
+        write(unit_ref, "drafted", 0, expired("drafted")).await;
+        let draft = Invoice { session_id: Some(id("cs_drafted")), ..invoice("in_second") };
+        unit_ref.invoices().insert_draft(&draft, &[]).await.expect("inserts");
         write(unit_ref, "held", 0, expired("held")).await;
         let held = Intent { status: IntentStatus::Succeeded, session_id: None, held_attempt_id: Some(id("att_held_declined")), ..intent("pi_suspense") };
         unit_ref.intents().upsert(&held).await.expect("writes");
@@ -177,8 +183,8 @@ on_both! {
         unit.commit().await.expect("commits");
         assert_eq!(prune(db, at(30), 99).await, 0);
         assert_eq!(enforce(db, 0, 40).await, 0);
-        let all = ["open", "unknown", "settled", "mandating", "returned", "paid", "held", "deposit", "waiting", "complete", "made"];
-        for name in all {
+        let money = ["open", "unknown", "settled", "mandating", "returned", "paid", "referenced", "held", "deposit"];
+        for name in money.into_iter().chain(["drafted", "waiting", "complete", "made"]) {
             assert_eq!(left(db, name).await, [true; 5], "{name}");
         }
     }
@@ -320,14 +326,19 @@ on_both! {
         assert_eq!(left(db, "order").await, [true; 5]);
     }
 
-    async fn an_attempt_that_settles_during_the_deletion_keeps_its_order(db: &TestDatabase) {
+    async fn money_on_hold_that_is_resolved_during_the_deletion_keeps_its_order(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         write(unit.as_mut(), "order", 0, expired("order")).await;
-        pay(unit.as_mut(), "order", AttemptStatus::Open).await;
+        pay(unit.as_mut(), "order", AttemptStatus::Unknown).await;
         unit.commit().await.expect("commits");
+        // What ends a hold declines its attempt, and books its money to another payment.
         let mut payment = begin(db).await;
-        assert_eq!(payment.attempts().settle_all(&[id("att_order_open")], at(5)).await.expect("settles").len(), 1);
+        let attempt = id("att_order_unknown");
+        assert!(payment.attempts().decline_claimed(&attempt, None, at(5)).await.expect("declines"));
+        let held = Intent { status: IntentStatus::Succeeded, session_id: None, held_attempt_id: Some(attempt), ..intent("pi_suspense") };
+        payment.intents().upsert(&held).await.expect("writes");
+        assert!(payment.intents().find(&held.id).await.expect("reads").is_some());
         let database = Database::clone(db);
         let deletion = tokio::spawn(async move {
             let mut unit = begin(&database).await;

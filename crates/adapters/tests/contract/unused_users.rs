@@ -1,5 +1,6 @@
 //! Users who have nothing in the store are deleted with their customers. A user who has anything keeps everything.
 
+use crate::catalogue::{app, shelve};
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, id, insert_checkout, read};
 use crate::unpaid_orders::{expired, is_postgres, mandate, unpaid_stake, write};
 use souk_adapters::on_both;
@@ -8,10 +9,12 @@ use souk_domain::access::{Login, Passport, Role, User};
 use souk_domain::billing::Stake;
 use souk_domain::checkout::Session;
 use souk_domain::customer::Customer;
+use souk_domain::mail::MailAddress;
 use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::privacy::{ErasedProviderCustomer, ExaminedUsers};
 use souk_domain::shared::{Language, Mode};
 use souk_domain::storage::UnitOfWork;
+use souk_domain::store::{App, Developer, Entitlement};
 
 async fn insert(unit: &mut dyn UnitOfWork, name: &str, seconds: i64) {
     let user = User {
@@ -32,6 +35,12 @@ async fn insert(unit: &mut dyn UnitOfWork, name: &str, seconds: i64) {
 async fn insert_with_customer(unit: &mut dyn UnitOfWork, name: &str, customer_name: &str) {
     insert(unit, name, 0).await;
     unit.customers().upsert(&customer(customer_name, name)).await.expect("inserts");
+}
+
+/// Inserts a revoked passport, which keeps its holder.
+async fn insert_passport(unit: &mut dyn UnitOfWork, holder: &str) {
+    let passport = Passport { id: id("pass_1"), holder: did(holder), role: Role::Owner, issued_at: at(0), revoked_at: Some(at(1)) };
+    unit.users().issue_passport(&passport).await.expect("issues");
 }
 
 /// Examines the users of before `at(30)`.
@@ -83,10 +92,10 @@ on_both! {
 
     async fn a_user_who_stays_keeps_every_customer(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
+        shelve(db, &[app("z1app", "Clock")]).await;
         let mut unit = begin(db).await;
         insert_with_customer(unit.as_mut(), "z1owner", "cus_owner").await;
-        let passport = Passport { id: id("pass_1"), holder: did("z1owner"), role: Role::Owner, issued_at: at(0), revoked_at: Some(at(1)) };
-        unit.users().issue_passport(&passport).await.expect("issues");
+        insert_passport(unit.as_mut(), "z1owner").await;
         insert_with_customer(unit.as_mut(), "z1login", "cus_login").await;
         let login = Login {
             id: id("lgn_1"),
@@ -100,13 +109,67 @@ on_both! {
         unit.browser_sessions().insert(&[1; 32], &login).await.expect("inserts");
         insert_with_customer(unit.as_mut(), "z1both", "cus_test").await;
         unit.customers().upsert(&Customer { mode: Mode::Live, ..customer("cus_live", "z1both") }).await.expect("inserts");
+        insert_with_customer(unit.as_mut(), "z1holder", "cus_holder").await;
+        let entitlement = Entitlement {
+            id: id("ent_1"),
+            mode: Mode::Test,
+            holder: did("z1holder"),
+            app: did("z1app"),
+            session_id: id("cs_1"),
+            subscription_id: None,
+            invoice_id: None,
+            invoice_item_id: None,
+            acquired_at: at(0),
+            revoked_at: Some(at(1)),
+            suspended_at: None,
+        };
+        unit.entitlements().grant(&entitlement).await.expect("grants");
+        // Signed in again, or changed their profile, since the time from which users are unused.
+        insert_with_customer(unit.as_mut(), "z1back", "cus_back").await;
+        let mut back = unit.users().find(&did("z1back")).await.expect("reads").expect("exists");
+        back.updated_at = at(30);
+        unit.users().update_profile(&back).await.expect("updates");
+        insert(unit.as_mut(), "z1changed", 0).await;
+        unit.customers().upsert(&Customer { updated_at: at(30), ..customer("cus_changed", "z1changed") }).await.expect("inserts");
         let active = Mandate { customer_id: id("cus_live"), mode: Mode::Live, ..mandate("man_live", MandateStatus::Active) };
         unit.mandates().upsert(&active).await.expect("inserts");
         unit.commit().await.expect("commits");
-        assert_eq!(examine(db, 9).await, ExaminedUsers { users: 3, at_providers: Vec::new() });
-        assert_eq!(users(db, &["z1owner", "z1login", "z1both"]).await, ["z1owner", "z1login", "z1both"]);
-        let all = ["cus_owner", "cus_login", "cus_test", "cus_live"];
+        let kept = ["z1owner", "z1login", "z1both", "z1holder", "z1back", "z1changed"];
+        assert_eq!(examine(db, 9).await, ExaminedUsers { users: 6, at_providers: Vec::new() });
+        assert_eq!(users(db, &kept).await, kept);
+        let all = ["cus_owner", "cus_login", "cus_test", "cus_live", "cus_holder", "cus_back", "cus_changed"];
         assert_eq!(customers(db, &all).await, all, "profiles of users who stay");
+    }
+
+    async fn a_developer_is_kept(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        insert_with_customer(unit.as_mut(), "z1developer", "cus_developer").await;
+        unit.commit().await.expect("commits");
+        let of_another = app("z1app", "Clock");
+        shelve(db, &[App { developer: Developer { did: did("z1developer"), ..of_another.developer.clone() }, ..of_another }]).await;
+        assert_eq!(examine(db, 9).await.users, 1);
+        assert_eq!(customers(db, &["cus_developer"]).await, ["cus_developer"]);
+    }
+
+    async fn the_confirmed_email_address_of_a_deleted_user_is_forgotten(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for (name, customer_name, email) in [("z1gone", "cus_gone", "Gone@mail.example"), ("z1buyer", "cus_buyer", "stays@mail.example")] {
+            insert(unit.as_mut(), name, 0).await;
+            unit.customers().upsert(&Customer { email: email.to_owned(), ..customer(customer_name, name) }).await.expect("inserts");
+            let address = MailAddress::of(email).expect("an address");
+            unit.mail_addresses().request(&address, customer_name, at(0), at(-9)).await.expect("requests");
+            unit.mail_addresses().confirm(customer_name, at(1), at(-9)).await.expect("confirms");
+        }
+        insert_passport(unit.as_mut(), "z1buyer").await;
+        unit.commit().await.expect("commits");
+        assert_eq!(examine(db, 9).await.users, 2);
+        let mut unit = read(db).await;
+        let mut known = Vec::new();
+        for email in ["gone@mail.example", "stays@mail.example"] {
+            let address = MailAddress::of(email).expect("an address");
+            known.push(unit.mail_addresses().find(&address).await.expect("reads").is_some());
+        }
+        assert_eq!(known, [false, true]);
     }
 
     async fn what_was_never_used_keeps_no_user(db: &TestDatabase) {

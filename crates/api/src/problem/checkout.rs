@@ -35,6 +35,9 @@ impl From<SubmitError> for Problem {
             SubmitError::TooManyReservedOrders(orders) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("TOO_MANY_RESERVED_ORDERS").param("orders", orders)
             }
+            SubmitError::TooManyWaitingOrders => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()).code("TOO_MANY_WAITING_ORDERS")
+            }
             SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
             SubmitError::TotalChanged { total, ref text } => conflict(&error, "TOTAL_CHANGED").param("total", total).param("amount", text),

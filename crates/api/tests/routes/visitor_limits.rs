@@ -204,6 +204,34 @@ on_one! {
         app.finish().await;
     }
 
+    async fn a_visitor_has_a_limited_number_of_orders_that_wait_for_their_payment(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        // Ten times as many in test mode.
+        app.ctx.limits = VisitorLimits { waiting_orders: 1, ..VisitorLimits::default() };
+        app.restart().await;
+        let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+        let mut sessions = Vec::new();
+        for _ in 0..11 {
+            app.advance(Duration::from_secs(10));
+            sessions.push(alice.start(&app.shop.atlas).await);
+        }
+        app.advance(SECOND);
+        let other = bob.start(&app.shop.atlas).await;
+        app.execute("UPDATE checkout_sessions SET visitor = 'network'").await;
+        app.execute("UPDATE checkout_sessions SET visitor = 'other' WHERE id = (SELECT max(id) FROM checkout_sessions)").await;
+        for session in &sessions[..10] {
+            alice.submit_for_wallet(&app, session).await;
+        }
+        let refused = alice.submit(&sessions[10], &form(&app.shop, "alice", false)).await.refused(429);
+        assert_eq!(refused["code"], "TOO_MANY_WAITING_ORDERS");
+        alice.submit_for_wallet(&app, &sessions[0]).await;
+        bob.submit_for_wallet(&app, &other).await;
+        assert_eq!(alice.pay_by_wallet(&app, &sessions[0]).await["status"], "ok");
+        alice.submit_for_wallet(&app, &sessions[10]).await;
+        app.drain().await;
+        app.finish().await;
+    }
+
     async fn a_card_form_beyond_the_limit_is_refused_and_the_order_can_be_paid_otherwise(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

@@ -180,6 +180,9 @@ pub trait CheckoutSessions: Send {
         currency: &CurrencyId,
         payer: &Did,
     ) -> Result<Option<SubmitContext>, StorageError>;
+    /// The number of submitted orders that wait for their payment and were started by the visitor who started this session, in its mode; at
+    /// most `limit`. Zero for a session that an integrator created.
+    async fn count_waiting_of_visitor(&mut self, id: &SessionId, limit: u32) -> Result<u32, StorageError>;
     /// Writes a session if it still has the version that was read, and increases the version. False: it was changed meanwhile.
     async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
     /// As [`CheckoutSessions::update`], but if the session was changed meanwhile, the unit of work fails with [`StorageError::Conflict`],
@@ -199,8 +202,9 @@ pub trait CheckoutSessions: Send {
     async fn prune_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// The number of orders that [`CheckoutSessions::prune_unpaid`] would delete, at most `limit`, so that counting takes bounded time.
     async fn count_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<u32, StorageError>;
-    /// The `limit` unpaid orders to delete first, ranked as in [`crate::operation::StoredByVisitors::first_to_delete`].
-    async fn first_unpaid(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError>;
+    /// The `limit` unpaid orders to delete first among the oldest `among`, ranked as in
+    /// [`crate::operation::StoredByVisitors::first_to_delete`].
+    async fn first_unpaid(&mut self, before: Timestamp, limit: u32, among: u32) -> Result<Vec<SessionId>, StorageError>;
     /// As [`CheckoutSessions::prune_unpaid`], for those of these orders that may still be deleted.
     async fn delete_unpaid(&mut self, orders: &[SessionId], before: Timestamp) -> Result<u64, StorageError>;
     /// Open sessions whose stock is reserved, which were last changed until `before`, and for which no attempt is open or unknown. Those that

@@ -2,15 +2,17 @@
 //! rows of the visitor with most rows are deleted first, so that one visitor cannot displace the rows of the others.
 
 use crate::context::Context;
-use crate::shared::{StorageError, Timestamp};
+use crate::shared::{Mode, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
 /// How many days a session is kept that a visitor started and never submitted, by default.
 pub const UNSUBMITTED_SESSION_DAYS: u32 = 30;
-/// How long an unpaid order is kept after its last change at least: a declined transaction that its wallet broadcasts late is still matched
-/// with its order.
+/// How long an unpaid order is kept after its last change at least. If a wallet broadcasts a declined transaction late, the owner finds the
+/// order that it was signed for.
 pub const UNPAID_ORDER_AGE_MIN: Duration = Duration::from_secs(3 * 24 * 3_600);
+/// Limits that only bound what is kept are larger by this factor in test mode, where tests share an address.
+const TEST_FACTOR: u32 = 10;
 /// Number of rows per commit, so that other writers do not wait long.
 const CHUNK: usize = 200;
 /// Number of rows that one run deletes at most of each table. The next run follows within seconds.
@@ -27,6 +29,8 @@ pub struct VisitorLimits {
     pub unpaid_orders: u32,
     /// How many connect sessions are kept in which no wallet has signed anything.
     pub connect_sessions: u32,
+    /// How many submitted orders of one visitor can wait for their payment in live mode. In test mode, it is ten times as many.
+    pub waiting_orders: u32,
     /// For how many orders a payer can reserve limited stock at a time.
     pub reserved_orders: u32,
 }
@@ -38,6 +42,7 @@ impl Default for VisitorLimits {
             unsubmitted_sessions: 100_000,
             unpaid_orders: 100_000,
             connect_sessions: 20_000,
+            waiting_orders: 1_000,
             reserved_orders: 20,
         }
     }
@@ -48,6 +53,12 @@ impl VisitorLimits {
     #[must_use]
     pub fn old(&self, now: Timestamp) -> Timestamp {
         now.minus(Duration::from_secs(u64::from(self.unsubmitted_session_days) * 24 * 3_600))
+    }
+
+    /// How many submitted orders of one visitor can wait for their payment.
+    #[must_use]
+    pub const fn waiting_orders_in(&self, mode: Mode) -> u32 {
+        if mode.is_live() { self.waiting_orders } else { self.waiting_orders.saturating_mul(TEST_FACTOR) }
     }
 
     /// As [`VisitorLimits::old`], for unpaid orders.
@@ -120,11 +131,12 @@ pub async fn enforce_visitor_limits(ctx: &Context) -> Result<u64, StorageError> 
 pub async fn enforce_order_limit(ctx: &Context) -> Result<u64, StorageError> {
     let (limit, before) = (ctx.limits.unpaid_orders, ctx.now().minus(UNPAID_ORDER_AGE_MIN));
     let mut unit = ctx.store.read().await?;
-    let excess = unit.sessions().count_unpaid(before, limit.saturating_add(RUN_MAX)).await?.saturating_sub(limit);
+    let counted_max = limit.saturating_add(RUN_MAX);
+    let excess = unit.sessions().count_unpaid(before, counted_max).await?.saturating_sub(limit);
     if excess == 0 {
         return Ok(0);
     }
-    let orders = unit.sessions().first_unpaid(before, excess).await?;
+    let orders = unit.sessions().first_unpaid(before, excess, counted_max).await?;
     drop(unit);
     tracing::warn!(excess, limit, "visitors have left more unpaid orders than are kept: the oldest of the heaviest visitors are deleted");
     let mut deleted = 0;

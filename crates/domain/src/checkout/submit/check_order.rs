@@ -58,6 +58,13 @@ pub(super) async fn load(ctx: &Context, submission: &Submission, now: Timestamp)
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
+    if session.intent_id.is_none() && session.link_id.is_some() {
+        // A soft limit: submits at the same time can exceed it by their number.
+        let max = ctx.limits.waiting_orders_in(session.mode);
+        if unit.sessions().count_waiting_of_visitor(&session.id, max).await? >= max {
+            return Err(SubmitError::TooManyWaitingOrders);
+        }
+    }
     let stake = stake_of(unit.as_mut(), &session).await?;
     let (mut customer_now, mut trial_used) = (now, false);
     if let Some(CustomerStatus { customer, has_overdue, reserved_orders, .. }) = &customer_status {

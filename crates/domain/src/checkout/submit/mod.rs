@@ -75,6 +75,9 @@ pub enum SubmitError {
     /// The payer's other open orders reserve as much limited stock as one payer can.
     #[error("You have {0} open orders that reserve limited items. Please complete one of them, or try again in half an hour.")]
     TooManyReservedOrders(u32),
+    /// As many submitted orders from the visitor's network as one visitor may have wait for their payment.
+    #[error("Too many orders from your network are waiting for payment. Please complete one of them, or try again later.")]
+    TooManyWaitingOrders,
     /// The offered cross-sell must be added.
     #[error("Please add the required item to your order")]
     RequireCrossSell,

@@ -125,6 +125,7 @@ const findings: Examination['list'] = [
   { code: 'holds', severity: 'error', params: { count: '3' } },
   { code: 'held_payments', severity: 'error', params: { count: '2' } },
   { code: 'untrusted_proxy', severity: 'warning', params: { address: '10.0.0.9' } },
+  { code: 'mixed_versions', severity: 'warning', params: { versions: '1.4.0, 1.5.0' } },
   { code: 'default_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
 ];
 

@@ -1,6 +1,6 @@
 //! The data folder: who may use it at the same time, the mark of the store in it, and the modes of its files.
 
-use crate::config::{Command, Common};
+use crate::config::{Command, Common, VerifyArgs};
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -41,7 +41,11 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
         | Command::Passport { common, .. }
         | Command::Clock { common, .. }
         | Command::DeadLetters { common, .. } => (common, false),
-        // They read only, or use a temporary folder.
+        // They read only, so they do not create a folder.
+        Command::Verify(VerifyArgs { common, history: None, .. }) | Command::Ledger { common, .. } if common.data.exists() => {
+            (common, false)
+        }
+        // They use a temporary folder, or none.
         Command::Verify(_) | Command::HistoryProcess(_) | Command::Ledger { .. } | Command::Openapi => {
             return Ok(Locks { _files: Vec::new() });
         }

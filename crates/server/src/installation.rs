@@ -30,6 +30,7 @@ impl ProcessProbe {
             mails_to_folder: common.smtp_url.is_none(),
             lacks_redis: uses_postgres && common.redis_url.is_none(),
             untrusted_proxy: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let key = common.secret_key.is_none().then(|| common.data.join("secret.key"));
         Self { options, key, seen }

@@ -3,7 +3,7 @@
 use super::graphql::{CallError, quoted};
 use super::messages::{Multisig, StakeTx, TokenInput, Transaction, TransactionInput};
 use super::outcome::OK;
-use super::rail::{ArcblockRail, Chain, DUPLICATE};
+use super::rail::{ArcblockRail, Chain, DUPLICATE, unechoed};
 use super::states;
 use super::transaction::transaction_hash;
 use super::wallet_tx::NO_FEE;
@@ -39,14 +39,14 @@ pub fn decline_of(code: String, message: String) -> Decline {
 
 impl ArcblockRail {
     pub(super) async fn gas_state(&self, address: &Url) -> Result<GasState, RailError> {
-        let answer = self.query(address, PRICES).await?;
+        let answer = self.query(address, PRICES).await.map_err(unechoed)?;
         let state = &answer["getForgeState"]["state"];
         let (token, prices) = (&state["token"], &state["txConfig"]["txGas"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let account = self.app().did().clone();
         let contract = text(&token["address"]);
         let stake = stake_address(&account, &account, "");
-        let held = self.query(address, &held_query(&account, &stake, &contract)).await?;
+        let held = self.query(address, &held_query(&account, &stake, &contract)).await.map_err(unechoed)?;
         let StakeState { held: staked, revoked } = states::staked_of(&held["stake"], &contract)?;
         Ok(GasState {
             balance: states::balance_of(&held["funds"], &contract)?,
@@ -72,7 +72,7 @@ impl ArcblockRail {
             GasStatus::ReadyToStake => {}
         }
         let query = format!("{{getAccountState(address: {}){{code state{{nonce}}}}}}", quoted(before.account.as_str()));
-        let account = self.query(&address, &query).await?;
+        let account = self.query(&address, &query).await.map_err(unechoed)?;
         let nonce = account["getAccountState"]["state"]["nonce"].as_str().and_then(|nonce| nonce.parse::<u64>().ok()).unwrap_or_default();
         let signed = sign_stake(self.app(), chain_id, &before, nonce.saturating_add(1));
         match self.send_bytes(&address, &signed).await {
@@ -80,7 +80,7 @@ impl ArcblockRail {
             Ok(_) => return Err(RailError::Unreachable("the network answered without a result".to_owned())),
             // The answer to an earlier call was lost.
             Err(CallError::Rejected { code, .. }) if code == DUPLICATE => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(unechoed(error)),
         }
         self.gas_state(&address).await
     }

@@ -128,7 +128,7 @@ impl ArcblockRail {
 }
 
 /// The error of a query that checks settings, without the answer: the administrator chose who answers.
-fn unechoed(error: CallError) -> RailError {
+pub(super) fn unechoed(error: CallError) -> RailError {
     match error {
         CallError::Unanswered(reason) => RailError::Unreachable(reason),
         CallError::Rejected { .. } => RailError::Rejected("the network rejected the query".to_owned()),

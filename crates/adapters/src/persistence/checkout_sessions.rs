@@ -17,6 +17,12 @@ const LIST: Listing = listing!(
 );
 
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM checkout_sessions WHERE id = $1" (either "" " FOR UPDATE"));
+pub(super) const RESERVING: &str = "SELECT count(*) AS n FROM
+    (SELECT 1 AS found FROM checkout_sessions o
+     WHERE o.payer = $1 AND o.livemode = $2 AND o.status = 'open' AND o.method_id IS NOT NULL AND o.id <> $3 AND EXISTS
+         (SELECT 1 FROM stock_reservations r JOIN prices sold ON sold.id = r.price_id
+              JOIN prices stock ON stock.id = COALESCE(sold.stock_of, sold.id)
+          WHERE r.session_id = o.id AND r.state = 'reserved' AND stock.quantity_available > 0) LIMIT $4) AS counted";
 /// `visitor <> ''` is a condition of the partial index.
 pub(super) const WAITING_OF_VISITOR: &str = "SELECT count(*) AS n FROM
     (SELECT 1 AS found FROM checkout_sessions s JOIN checkout_sessions o ON o.visitor = s.visitor AND o.livemode = s.livemode
@@ -88,14 +94,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let select = "SELECT s.*, m.*, c.*, k.*,
                           EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS has_overdue,
                           (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
-                           OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast,
-                          (SELECT count(*) FROM checkout_sessions other
-                           WHERE other.payer = $4 AND other.livemode = s.livemode AND other.status = 'open' AND other.method_id IS NOT NULL
-                               AND other.id <> s.id AND EXISTS
-                                 (SELECT 1 FROM stock_reservations r JOIN prices sold ON sold.id = r.price_id
-                                      JOIN prices stock ON stock.id = COALESCE(sold.stock_of, sold.id)
-                                  WHERE r.session_id = other.id AND r.state = 'reserved' AND stock.quantity_available > 0)
-                          ) AS reserved_orders
+                           OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast
                       FROM checkout_sessions s LEFT JOIN payment_methods m ON m.id = $2
                           LEFT JOIN currencies c ON c.id = $3 AND c.method_id = m.id
                           LEFT JOIN customers k ON k.did = $4 AND k.livemode = s.livemode
@@ -112,6 +111,11 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
 
     async fn count_waiting_of_visitor(&mut self, id: &SessionId, limit: u32) -> Result<u32, StorageError> {
         self.connection.query(WAITING_OF_VISITOR).bind(id).bind(limit).one().await?.get("n")
+    }
+
+    async fn count_reserving(&mut self, session: &checkout::Session, payer: &Did, limit: u32) -> Result<u32, StorageError> {
+        let query = self.connection.query(RESERVING).bind(payer).bind(session.mode).bind(&session.id).bind(limit);
+        query.one().await?.get("n")
     }
 
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
@@ -228,12 +232,7 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
 }
 
 fn customer_status(row: &Row) -> Result<CustomerStatus, StorageError> {
-    Ok(CustomerStatus {
-        customer: customer(row)?,
-        has_overdue: row.get("has_overdue")?,
-        may_pay_fast: row.get("may_pay_fast")?,
-        reserved_orders: row.get("reserved_orders")?,
-    })
+    Ok(CustomerStatus { customer: customer(row)?, has_overdue: row.get("has_overdue")?, may_pay_fast: row.get("may_pay_fast")? })
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {

@@ -74,6 +74,12 @@ pub(super) const ERASE_CARDS: Sql = sql_per_dialect!(
          UNION ALL SELECT id FROM mandates WHERE customer_id IN (SELECT id FROM customers WHERE did = $1)
          UNION ALL SELECT id FROM refunds WHERE customer_id IN (SELECT id FROM customers WHERE did = $1))"
 );
+/// Removes what the user has written about a cancellation.
+pub(super) const ERASE_COMMENTS: Sql = sql_per_dialect!(
+    "UPDATE subscriptions SET cancellation = "
+    (either "json_set(cancellation, '$.comment', '')" "cancellation || jsonb_build_object('comment', '')")
+    " WHERE cancellation IS NOT NULL AND customer_id IN (SELECT id FROM customers WHERE did = $1)"
+);
 /// Marks the customers at providers that are not marked yet.
 pub(super) const ERASE_PROVIDER_CUSTOMERS: &str = "UPDATE provider_customers SET erased = $2
      WHERE erased <> $2 AND customer_id IN (SELECT id FROM customers WHERE did = $1) RETURNING method_id, provider_id";
@@ -128,6 +134,7 @@ impl PersonalData for SqlPersonalData<'_> {
         for statement in ERASE {
             self.0.query(statement).bind(did).execute().await?;
         }
+        self.0.query_per_dialect(ERASE_COMMENTS).bind(did).execute().await?;
         let rows = self.0.query(ERASE_PROVIDER_CUSTOMERS).bind(did).bind(true).all().await?;
         let customer = |row: &Row| Ok(ErasedProviderCustomer { method_id: row.get("method_id")?, provider_id: row.get("provider_id")? });
         rows.iter().map(customer).collect()

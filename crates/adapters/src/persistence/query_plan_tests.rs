@@ -2,7 +2,7 @@
 //! must not grow with the size of the store.
 
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
-use super::checkout_sessions::WAITING_OF_VISITOR;
+use super::checkout_sessions::{RESERVING, WAITING_OF_VISITOR};
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{
@@ -12,7 +12,7 @@ use super::invoices::{
     ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
 use super::payments_on_hold::{COUNT as COUNT_ON_HOLD, ON_HOLD as ON_HOLD_PAYMENTS};
-use super::personal_data::{ERASE, ERASE_CARDS, ERASE_PROFILES, ERASE_PROVIDER_CUSTOMERS, OBSTACLES, OF_ADDRESSES};
+use super::personal_data::{ERASE, ERASE_CARDS, ERASE_COMMENTS, ERASE_PROFILES, ERASE_PROVIDER_CUSTOMERS, OBSTACLES, OF_ADDRESSES};
 use super::personal_data_tables::{EXPORTED, Exported};
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
@@ -341,6 +341,7 @@ on_both! {
         for sql in ERASE_PROFILES {
             wrong.extend(unsearched(db, one(sql), |query| query.bind("z1did").bind(Timestamp::from_seconds(9))).await);
         }
+        wrong.extend(unsearched(db, ERASE_COMMENTS, |query| query.bind("z1did")).await);
         wrong.extend(unsearched(db, ERASE_CARDS, |query| query.bind("z1did").bind(serde_json::json!({}))).await);
         wrong.extend(unsearched(db, one(ERASE_PROVIDER_CUSTOMERS), |query| query.bind("z1did").bind(true)).await);
         assert!(wrong.is_empty(), "{}", wrong.concat());
@@ -366,6 +367,11 @@ on_both! {
         let plan = plan(db, one(WAITING_OF_VISITOR), |query| query.bind("cs_1").bind(20u32)).await;
         assert!(plan.contains("checkout_sessions_waiting_of_visitor"), "{plan}");
         assert!(!plan.contains("SCAN o") && !plan.contains("Seq Scan"), "{plan}");
+    }
+
+    async fn reserving_orders_of_a_payer_are_found_by_their_partial_index(db: &TestDatabase) {
+        let wrong = unsearched(db, one(RESERVING), |query| query.bind("z1did").bind(Mode::Test).bind("cs_1").bind(20u32)).await;
+        assert_eq!(wrong, None);
     }
 
     async fn the_deletion_of_an_order_searches_each_table(db: &TestDatabase) {

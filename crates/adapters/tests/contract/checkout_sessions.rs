@@ -69,7 +69,7 @@ on_both! {
         assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
         // The currency must belong to the method, and the customer to the session's mode.
-        let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), has_overdue: false, may_pay_fast: false, reserved_orders: 0 };
+        let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), has_overdue: false, may_pay_fast: false };
         let loaded = SubmitContext { session: session("cs_1"), chosen: None, customer_status: Some(fresh.clone()) };
         for method in [other.id, id("pm_nobody")] {
             assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(loaded.clone()));

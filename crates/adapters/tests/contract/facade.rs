@@ -73,6 +73,12 @@ async fn waits(connection: &mut Connection, request: Sql) -> u32 {
 
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
 
+/// Makes PostgreSQL take a minute for a commit of a specimen.
+const DOZES_AT_COMMIT: [&str; 2] = [
+    "CREATE FUNCTION doze() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'",
+    "CREATE CONSTRAINT TRIGGER dozes AFTER INSERT ON specimens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION doze()",
+];
+
 on_both! {
     async fn a_nul_in_a_text_is_replaced_and_finds_nothing(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
@@ -280,10 +286,7 @@ on_both! {
         if db.address().starts_with("sqlite") {
             return;
         }
-        let doze = "CREATE FUNCTION doze() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'";
-        let dozes = "CREATE CONSTRAINT TRIGGER dozes AFTER INSERT ON specimens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-                     EXECUTE FUNCTION doze()";
-        for definition in [doze, dozes] {
+        for definition in DOZES_AT_COMMIT {
             connection.query(definition).execute().await.expect("defines");
         }
         connection.commit().await.expect("commits");
@@ -299,6 +302,22 @@ on_both! {
         });
         let outcome = connection.commit().await;
         ending.await.expect("ends the backend");
+        assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
+    }
+
+    async fn a_commit_that_exceeds_its_time_is_unknown(db: &TestDatabase) {
+        let mut connection = with_specimens(db).await;
+        if db.address().starts_with("sqlite") {
+            return;
+        }
+        for definition in DOZES_AT_COMMIT {
+            connection.query(definition).execute().await.expect("defines");
+        }
+        connection.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        connection.query("SET LOCAL statement_timeout = 50").execute().await.expect("sets");
+        let outcome = connection.commit().await;
         assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
     }
 

@@ -61,6 +61,20 @@ on_both! {
         assert_eq!((named(&later, FindingCode::Breaker), named(&later, FindingCode::UntrustedProxy)), (None, None), "nobody reports it any more");
     }
 
+    async fn processes_of_different_versions_are_found(db: &TestDatabase) {
+        let of_version = |version: &str, seconds| {
+            let installation = Arc::new(KnownInstallation(Installation { version: version.to_owned(), ..Installation::default() }));
+            Context { installation, ..context(db, at(0).plus(Duration::from_secs(seconds))) }
+        };
+        report_process(&of_version("1.5.0", 0)).await.expect("reports");
+        assert_eq!(named(&examine(&of_version("1.5.0", 1)).await.expect("examines"), FindingCode::MixedVersions), None);
+        report_process(&of_version("1.4.0", 1)).await.expect("reports");
+        let found = examine(&of_version("1.5.0", 2)).await.expect("examines");
+        assert_eq!(named(&found, FindingCode::MixedVersions).expect("two versions").value("versions"), "1.4.0, 1.5.0");
+        let later = examine(&of_version("1.5.0", REPORT_LIFETIME.as_secs() + 2)).await.expect("examines");
+        assert_eq!(named(&later, FindingCode::MixedVersions), None, "the older process has ended");
+    }
+
     async fn payments_on_hold_are_found(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
         let with = |name: &str, intent: &str, status, code: &str| {

@@ -31,6 +31,8 @@ async fn order_by_card(app: &TestApp, buyer: &Buyer, link: &str) -> Value {
 /// The attempts that name the customer or their card, or whose client secret is kept.
 const NAMED: &str = "SELECT count(*) AS n FROM attempts WHERE client_secret IS NOT NULL
     OR CAST(card AS TEXT) LIKE '%alice%' OR CAST(card AS TEXT) LIKE '%4242%' OR CAST(card AS TEXT) LIKE '%visa%'";
+/// The subscriptions whose customer has written about the cancellation.
+const COMMENTED: &str = "SELECT count(*) AS n FROM subscriptions WHERE CAST(cancellation AS TEXT) LIKE '%moved away%'";
 
 on_both! {
     async fn an_erasure_removes_names_and_cards_of_payments_here_and_at_the_card_processor(db: &TestDatabase) {
@@ -50,13 +52,14 @@ on_both! {
         assert!(app.count(NAMED).await >= 3);
         for session in [&paid, &trial] {
             let id = session["subscription_id"].as_str().expect("a subscription");
-            owner.browser.put(&format!("/api/subscriptions/{id}/cancel"), &json!({ "at": "now" })).await.ok();
+            owner.browser.put(&format!("/api/subscriptions/{id}/cancel"), &json!({ "at": "now", "comment": "moved away" })).await.ok();
         }
         app.run_billing().await;
         assert_eq!(obstacles(&alice).await, json!([]));
+        assert_eq!(app.count(COMMENTED).await, 2);
 
         alice.browser.post("/api/customers/me/erasure", &json!({})).await.ok();
-        assert_eq!(app.count(NAMED).await, 0);
+        assert_eq!((app.count(NAMED).await, app.count(COMMENTED).await), (0, 0));
         assert_eq!(app.networks.card_events("customer.deleted").await, 0, "the processor is asked after the commit");
         // Who comes back before that gets another customer there, which the deletion leaves alone.
         Connect::begin(&app, &alice.browser, "login", "").await.sign_in(&alice.wallet, "alice").await;

@@ -97,6 +97,24 @@ on_both! {
         app.finish().await;
     }
 
+    async fn submits_at_the_same_time_reserve_stock_for_no_more_orders_than_the_limit(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        app.ctx.limits = VisitorLimits { reserved_orders: 1, ..VisitorLimits::default() };
+        app.restart().await;
+        let alice = app.sign_in("alice").await;
+        let mut sessions = Vec::new();
+        for _ in 0..3 {
+            app.advance(SECOND * 10);
+            sessions.push(alice.start(&app.shop.seats).await);
+        }
+        let form = form(&app.shop, "alice", false);
+        let submit = |session| alice.submit(session, &form);
+        tokio::join!(submit(&sessions[0]), submit(&sessions[1]), submit(&sessions[2]));
+        assert_eq!(app.count("SELECT count(DISTINCT session_id) AS n FROM stock_reservations WHERE state = 'reserved'").await, 1);
+        app.drain().await;
+        app.finish().await;
+    }
+
     async fn a_release_and_a_payment_at_the_same_time_leave_the_stock_with_exactly_one(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

@@ -183,6 +183,8 @@ pub trait CheckoutSessions: Send {
     /// The number of submitted orders that wait for their payment and were started by the visitor who started this session, in its mode; at
     /// most `limit`. Zero for a session that an integrator created.
     async fn count_waiting_of_visitor(&mut self, id: &SessionId, limit: u32) -> Result<u32, StorageError>;
+    /// The number of the payer's other open orders of the session's mode that reserve limited stock, at most `limit`.
+    async fn count_reserving(&mut self, session: &Session, payer: &Did, limit: u32) -> Result<u32, StorageError>;
     /// Writes a session if it still has the version that was read, and increases the version. False: it was changed meanwhile.
     async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
     /// As [`CheckoutSessions::update`], but if the session was changed meanwhile, the unit of work fails with [`StorageError::Conflict`],

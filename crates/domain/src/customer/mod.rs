@@ -47,8 +47,6 @@ pub struct CustomerStatus {
     /// Whether they have an active mandate, or have ever had a balance. Otherwise a query whether they can pay without the wallet is
     /// useless.
     pub may_pay_fast: bool,
-    /// How many of their other open orders reserve limited stock.
-    pub reserved_orders: u32,
 }
 
 #[async_trait]

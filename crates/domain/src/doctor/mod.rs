@@ -71,7 +71,13 @@ pub(crate) async fn of_operation(ctx: &Context) -> Result<Vec<Finding>, StorageE
         findings.push(Finding::new(FindingCode::HeldPayments).with("count", held));
     }
     drop(unit);
-    let open = seen_by_all(ctx).await?.into_iter().filter(|report| report.kind == ReportKind::Breaker);
+    let (versions, seen): (Vec<_>, Vec<_>) = seen_by_all(ctx).await?.into_iter().partition(|report| report.kind == ReportKind::Version);
+    if versions.len() > 1 {
+        let mut versions: Vec<_> = versions.into_iter().map(|report| report.subject).collect();
+        versions.sort();
+        findings.push(Finding::new(FindingCode::MixedVersions).with("versions", versions.join(", ")));
+    }
+    let open = seen.into_iter().filter(|report| report.kind == ReportKind::Breaker);
     findings.extend(open.map(|report| Finding::new(FindingCode::Breaker).with("method", report.subject).with("network", report.detail)));
     Ok(findings)
 }
@@ -156,6 +162,7 @@ mod tests {
             mails_to_folder: true,
             lacks_redis: true,
             untrusted_proxy: Some("10.0.0.9".to_owned()),
+            version: "1.2.3".to_owned(),
         };
         let codes: Vec<_> = of_options(&all).iter().map(|finding| finding.code).collect();
         use FindingCode::{KeyReadable, NoHttps, NoMailServer, NoRedis, SandboxOn, UntrustedProxy};

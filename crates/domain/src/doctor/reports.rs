@@ -5,7 +5,7 @@ use crate::operation::{ProcessReport, REPORT_LIFETIME, ReportKind};
 use crate::payment::BreakerStatus;
 use crate::shared::StorageError;
 
-/// Writes down what this process sees now. Writes nothing if all is well.
+/// Writes down what this process sees now, and its version.
 #[tracing::instrument(skip_all)]
 pub async fn report_process(ctx: &Context) -> Result<(), StorageError> {
     let reports = seen_by_process(ctx);
@@ -34,6 +34,10 @@ fn seen_by_process(ctx: &Context) -> Vec<ProcessReport> {
     let breaker = |subject: String, detail: &str| ProcessReport { kind: ReportKind::Breaker, subject, detail: detail.to_owned() };
     let mut seen: Vec<_> = open.map(|network| breaker(network.method.to_string(), network.kind.name())).collect();
     let proxy = |subject| ProcessReport { kind: ReportKind::UntrustedProxy, subject, detail: String::new() };
-    seen.extend(ctx.installation.inspect().untrusted_proxy.map(proxy));
+    let installation = ctx.installation.inspect();
+    seen.extend(installation.untrusted_proxy.map(proxy));
+    if !installation.version.is_empty() {
+        seen.push(ProcessReport { kind: ReportKind::Version, subject: installation.version, detail: String::new() });
+    }
     seen
 }

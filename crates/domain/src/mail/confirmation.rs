@@ -15,6 +15,9 @@ pub const CONFIRMATION_INTERVAL: Duration = Duration::from_secs(24 * 3_600);
 /// this is an eighth of [`UNUSED_LINKS_MAX`], so that one site cannot use up the links of all others.
 pub const LINKS_OF_SITE: u32 = 5;
 
+/// How many links the addresses of one mailbox get together within an hour.
+const LINKS_OF_MAILBOX: u32 = 1;
+
 /// How many links of the whole store are unused within this time at most. Concurrent requests can exceed it by their number.
 pub const UNUSED_LINKS_MAX: u32 = 1_000;
 
@@ -74,6 +77,9 @@ pub async fn request_confirmation(
         let known = unit.mail_addresses().find(&address).await?;
         let is_confirmed = known.is_some_and(|known| known.confirmed_at.is_some());
         return Err(if is_confirmed { ConfirmationError::Confirmed } else { ConfirmationError::SentAlready });
+    }
+    if !unit.hourly_counts().count(&format!("confirm:{}", address.mailbox()), hour_of(now), LINKS_OF_MAILBOX).await? {
+        return Err(ConfirmationError::SentAlready);
     }
     if !site.0.is_empty() && !unit.hourly_counts().count(&format!("confirm:{}", site.0), hour_of(now), LINKS_OF_SITE).await? {
         return Err(ConfirmationError::TooManyOfSite);

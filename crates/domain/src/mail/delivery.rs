@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::operation::{HOUR, hour_of};
 use crate::shared::{Mode, StorageError, Timestamp};
 
-/// How many emails an address gets within an hour of UTC. The others wait for the next hour: a receipt is late rather than lost.
+/// How many emails a mailbox gets within an hour of UTC. The others wait for the next hour: a receipt is late rather than lost.
 pub const MAILS_PER_HOUR: u32 = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dispatch {
     Now(Delivery),
-    /// The address has had [`MAILS_PER_HOUR`].
+    /// The mailbox has had [`MAILS_PER_HOUR`].
     Later(Timestamp),
 }
 
@@ -35,7 +35,7 @@ pub async fn dispatch(ctx: &Context, mode: Mode, address: &str) -> Result<Dispat
     }
     let hour = hour_of(ctx.now());
     let mut unit = ctx.store.begin().await?;
-    if !unit.hourly_counts().count(&format!("mail:{}", address.as_str()), hour, MAILS_PER_HOUR).await? {
+    if !unit.hourly_counts().count(&format!("mail:{}", address.mailbox()), hour, MAILS_PER_HOUR).await? {
         return Ok(Dispatch::Later(hour.plus(HOUR)));
     }
     unit.commit().await?;

@@ -26,6 +26,15 @@ impl MailAddress {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The mailbox, by which emails are counted: most servers deliver `name+anything@host` to `name@host`.
+    #[must_use]
+    pub fn mailbox(&self) -> String {
+        match self.0.split_once('@') {
+            Some((local, host)) => format!("{}@{host}", local.split('+').next().unwrap_or(local)),
+            None => self.0.clone(),
+        }
+    }
 }
 
 /// What is known about an address.

@@ -78,6 +78,8 @@ findings! {
     SandboxOn = "sandbox_on", Warning;
     /// `address` that sent forwarded addresses without being a trusted proxy.
     UntrustedProxy = "untrusted_proxy", Warning;
+    /// `versions`: the processes of the store are not of the same version.
+    MixedVersions = "mixed_versions", Warning;
     /// Emails are written to a folder.
     NoMailServer = "no_mail_server", Warning;
     /// No owner has an email address.

@@ -26,6 +26,8 @@ pub struct Installation {
     pub lacks_redis: bool,
     /// An address that sent forwarded addresses without being a trusted proxy.
     pub untrusted_proxy: Option<String>,
+    /// The version of this process; empty: not known.
+    pub version: String,
 }
 
 /// Reads the facts of the running process.

@@ -13,16 +13,19 @@ pub enum ReportKind {
     Breaker,
     /// The subject is an address that sent forwarded addresses without being a trusted proxy.
     UntrustedProxy,
+    /// The subject is the version of a running process.
+    Version,
 }
 
 impl ReportKind {
-    pub const ALL: [Self; 2] = [Self::Breaker, Self::UntrustedProxy];
+    pub const ALL: [Self; 3] = [Self::Breaker, Self::UntrustedProxy, Self::Version];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Breaker => "breaker",
             Self::UntrustedProxy => "untrusted_proxy",
+            Self::Version => "version",
         }
     }
 

@@ -67,13 +67,9 @@ pub(super) async fn load(ctx: &Context, submission: &Submission, now: Timestamp)
     }
     let stake = stake_of(unit.as_mut(), &session).await?;
     let (mut customer_now, mut trial_used) = (now, false);
-    if let Some(CustomerStatus { customer, has_overdue, reserved_orders, .. }) = &customer_status {
+    if let Some(CustomerStatus { customer, has_overdue, .. }) = &customer_status {
         if *has_overdue {
             return Err(SubmitError::CustomerLimited);
-        }
-        let takes_limited_stock = reserved.is_empty() && items.iter().any(|item| item.price.quantity_available > 0);
-        if takes_limited_stock && *reserved_orders >= ctx.limits.reserved_orders {
-            return Err(SubmitError::TooManyReservedOrders(*reserved_orders));
         }
         if session.kind != SessionMode::Payment {
             let clock = unit.clocks().of_customer(&customer.id).await?;

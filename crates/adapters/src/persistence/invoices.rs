@@ -93,10 +93,12 @@ pub(super) const ITEMS_COVERING: &str = "SELECT i.* FROM invoices v JOIN invoice
                                              AND i.period_start <= $2 AND i.covers_until > $2
                                          ORDER BY i.id";
 /// Ordered by invoice number, because ids created at the same moment have no defined order.
-pub(super) const ITEMS_BILLING: &str = "SELECT i.* FROM invoice_items i JOIN invoices v ON v.id = i.invoice_id
-                                        WHERE i.subscription_item_id = $1 AND i.period_start >= $2 AND i.credited < i.amount
-                                            AND v.number IS NOT NULL AND v.status <> 'void'
-                                        ORDER BY v.number DESC, i.position DESC";
+pub(super) const ITEMS_BILLING: Sql = sql_per_dialect!(
+    "SELECT i.* FROM invoice_items i JOIN invoices v ON v.id = i.invoice_id
+     WHERE i.subscription_item_id " (among "$1") " AND i.period_start >= $2 AND i.credited < i.amount
+         AND v.number IS NOT NULL AND v.status <> 'void'
+     ORDER BY v.number DESC, i.position DESC"
+);
 pub(super) const UNPAID_IN: &str = "SELECT * FROM invoices
                                     WHERE customer_id = $1 AND currency_id = $2 AND status IN ('open', 'uncollectible') ORDER BY id LIMIT $3";
 pub(super) const CLAIM_RETRIES: Sql = sql_per_dialect!(
@@ -211,8 +213,8 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice_item).collect()
     }
 
-    async fn items_billing(&mut self, item: &SubscriptionItemId, since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError> {
-        let rows = self.0.query(ITEMS_BILLING).bind(item).bind(since).all().await?;
+    async fn items_billing(&mut self, items: &[SubscriptionItemId], since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError> {
+        let rows = self.0.query_per_dialect(ITEMS_BILLING).bind(keys(items)).bind(since).all().await?;
         rows.iter().map(invoice_item).collect()
     }
 

@@ -305,22 +305,6 @@ on_both! {
         assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
     }
 
-    async fn a_commit_that_exceeds_its_time_is_unknown(db: &TestDatabase) {
-        let mut connection = with_specimens(db).await;
-        if db.address().starts_with("sqlite") {
-            return;
-        }
-        for definition in DOZES_AT_COMMIT {
-            connection.query(definition).execute().await.expect("defines");
-        }
-        connection.commit().await.expect("commits");
-        let mut connection = db.begin().await.expect("begins");
-        connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
-        connection.query("SET LOCAL statement_timeout = 50").execute().await.expect("sets");
-        let outcome = connection.commit().await;
-        assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
-    }
-
     async fn many_writers_lose_no_update(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0)").execute().await.expect("inserts");

@@ -343,8 +343,12 @@ on_both! {
         let mut unit = begin(db).await;
         unit.invoices().insert_final_all(&all).await.expect("inserts");
         unit.invoices().insert_draft(&invoice("in_5"), &[line("ii_5", "in_5", 20)]).await.expect("inserts");
-        let lines = unit.invoices().items_billing(&id("si_1"), at(10)).await.expect("reads");
-        assert_eq!(lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>(), ["ii_2", "ii_1", "ii_3"]);
+        let mut found = Vec::new();
+        for items in [vec![id("si_1")], vec![id("si_1"), id("si_2")]] {
+            let lines = unit.invoices().items_billing(&items, at(10)).await.expect("reads");
+            found.push(lines.iter().map(|line| line.id.to_string()).collect::<Vec<_>>());
+        }
+        assert_eq!(found, [vec!["ii_2", "ii_1", "ii_3"], vec!["ii_2", "ii_1", "ii_6", "ii_3"]]);
     }
 
     async fn unpaid_invoices_are_found_by_customer_and_currency(db: &TestDatabase) {

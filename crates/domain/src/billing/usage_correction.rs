@@ -2,10 +2,11 @@
 
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::invoice::lock_by_id;
-use super::{BillingError, Invoice, InvoiceItem, Subscription};
+use super::{BillingError, Invoice, InvoiceItem, Subscription, SubscriptionItem};
 use crate::context::Context;
-use crate::shared::{Amount, AmountError, InvoiceId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, AmountError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
 
 /// The amount by which earlier invoices of a period overbilled one item's usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,39 +49,37 @@ impl UsageCorrections {
     /// Plans which lines are credited. Reads nothing if nothing was overbilled. Lines in another currency are not credited.
     pub async fn plan(unit: &mut dyn UnitOfWork, subscription: &Subscription, overbilled: &[Overbilled]) -> Result<Self, BillingError> {
         let mut corrections = Self::default();
+        let items: Vec<_> = overbilled.iter().map(|one| one.item.clone()).collect();
+        let counted = |item: &SubscriptionItem| items.contains(&item.id).then(|| item.counts_from(&subscription.period));
+        let Some(earliest) = subscription.items.iter().filter_map(counted).min() else { return Ok(corrections) };
+        let lines = unit.invoices().items_billing(&items, earliest).await?;
+        let mut ids: Vec<_> = lines.iter().map(|line| line.invoice_id.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        let invoices: BTreeMap<_, _> = unit.invoices().find_all(&ids).await?.into_iter().map(|one| (one.id.clone(), one)).collect();
         for Overbilled { item, amount } in overbilled {
             let Some(subscription_item) = subscription.items.iter().find(|one| one.id == *item) else { continue };
             let since = subscription_item.counts_from(&subscription.period);
             let mut unallocated = *amount;
-            let lines = unit.invoices().items_billing(item, since).await?;
-            for line in lines {
+            let bills_item = |line: &&InvoiceItem| {
+                line.subscription_item_id.as_ref() == Some(item) && line.period.is_some_and(|period| period.start >= since)
+            };
+            for line in lines.iter().filter(bills_item) {
                 let part = unallocated.min(line.creditable());
-                if part.is_zero() {
-                    continue;
-                }
-                let Some(invoice) = corrections.invoice(unit, &line.invoice_id).await? else { continue };
-                if invoice.currency_id != subscription.currency_id {
-                    continue;
-                }
+                let invoice = invoices.get(&line.invoice_id).filter(|invoice| invoice.currency_id == subscription.currency_id);
+                let Some(invoice) = invoice.filter(|_| !part.is_zero()) else { continue };
                 unallocated = unallocated.minus(part)?;
-                corrections.add(invoice, CorrectedLine { line, amount: part });
+                corrections.add(invoice, CorrectedLine { line: line.clone(), amount: part });
             }
         }
         corrections.notes.sort_by(|a, b| a.invoice.id.cmp(&b.invoice.id));
         Ok(corrections)
     }
 
-    async fn invoice(&self, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<Option<Invoice>, BillingError> {
-        match self.notes.iter().find(|note| note.invoice.id == *id) {
-            Some(note) => Ok(Some(note.invoice.clone())),
-            None => Ok(unit.invoices().find(id).await?),
-        }
-    }
-
-    fn add(&mut self, invoice: Invoice, line: CorrectedLine) {
+    fn add(&mut self, invoice: &Invoice, line: CorrectedLine) {
         match self.notes.iter_mut().find(|note| note.invoice.id == invoice.id) {
             Some(note) => note.lines.push(line),
-            None => self.notes.push(UsageCorrection { invoice, lines: vec![line] }),
+            None => self.notes.push(UsageCorrection { invoice: invoice.clone(), lines: vec![line] }),
         }
     }
 

@@ -2,15 +2,15 @@
 //! and for a hundred of them.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once, refund_order};
-use crate::checkout_fixtures::{id, intent, wallet_attempt};
+use crate::checkout_fixtures::{id, intent, invoice_item, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::persistence::statement_counter::{Recorded, recorded};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BilledUsage, CancelAt, CancelTerms, Invoice, InvoicePayment, InvoiceStatus, OverdueTarget, PaymentSource, PlanChoice, PlanOrder,
-    PlanSwitch, RefundChoice, ReleaseReason, Requester, STAKE_WAITING, ScheduledRetry, Scope, StakeChoice, Subscription, SubscriptionItem,
-    SubscriptionStatus, UsageAction, UsageRecord,
+    self, BilledUsage, CancelAt, CancelTerms, DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, OverdueTarget,
+    PaymentSource, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester, STAKE_WAITING, ScheduledRetry, Scope,
+    StakeChoice, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction, UsageRecord,
 };
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
@@ -209,6 +209,34 @@ on_both! {
         assert_constant(&renewals[0], &renewals[1]);
         let invoice = billing.last().await;
         assert_eq!(invoice.total, Amount::new(2 * UNIT * MANY as u128));
+    }
+
+    async fn a_renewal_that_corrects_the_usage_of_many_items(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let mut renewals = Vec::new();
+        for (group, count) in [("a", 1), ("b", MANY)] {
+            let mut subscription = billing.of_items(group, count, METERED, DAY * 30).await;
+            let mut lines = Vec::with_capacity(count);
+            for (place, item) in subscription.items.iter_mut().enumerate() {
+                let billed = item.billed.expect("metered");
+                item.billed = Some(BilledUsage { amount: Amount::new(UNIT), ..billed });
+                let period = Some(subscription.period);
+                let line = invoice_item(&name("ii", group, place), &name("in", group, 0));
+                lines.push(InvoiceItem { subscription_item_id: Some(item.id.clone()), amount: Amount::new(UNIT), period, ..line });
+            }
+            let total = Amount::new(UNIT * count as u128);
+            let invoice = billing.overdue_invoice(&name("in", group, 0), &subscription, 1, total);
+            billing.insert(&subscription).await;
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
+            let numbered = Invoice { number: Some(number), ..invoice.clone() };
+            unit.invoices().insert_final_all(&[NewInvoice { invoice: numbered, items: lines }]).await.expect("writes");
+            unit.commit().await.expect("commits");
+            let renewal = recorded(async { billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews").due });
+            renewals.push(renewal.await);
+            assert_eq!(billing.reload(&invoice).await.remaining(), Amount::ZERO, "nothing was used");
+        }
+        assert_constant(&renewals[0], &renewals[1]);
     }
 
     async fn a_payment_of_many_overdue_invoices(db: &TestDatabase) {

@@ -390,8 +390,8 @@ pub trait Invoices: Send {
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError>;
     /// The lines of a subscription's numbered invoices that cover `at` (see [`InvoiceItem::covers`]), ordered by id.
     async fn items_covering(&mut self, subscription: &SubscriptionId, at: Timestamp) -> Result<Vec<InvoiceItem>, StorageError>;
-    /// The lines of numbered invoices that bill a subscription item for time from `since` on and are not fully credited, newest first.
-    async fn items_billing(&mut self, item: &SubscriptionItemId, since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError>;
+    /// The lines of numbered invoices that bill these subscription items for time from `since` on and are not fully credited, newest first.
+    async fn items_billing(&mut self, items: &[SubscriptionItemId], since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError>;
     /// Writes the credited amounts of lines. False: one of them was credited meanwhile, and the caller must drop the unit of work.
     async fn credit_items(&mut self, credits: &[ItemCredit]) -> Result<bool, StorageError>;
     /// Lists invoices, newest first.

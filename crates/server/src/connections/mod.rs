@@ -1,5 +1,5 @@
 //! The accept loop. It bounds what a client can hold without sending a request: connections in total and per address, the time for
-//! headers, the rate of bodies, idle time. poem's own server has none of these limits.
+//! headers and bodies, the rate of bodies, idle time. poem's own server has none of these limits.
 //!
 //! Only HTTP/1.1 is supported: browsers speak HTTP/2 to the proxy in front, and with one request at a time per connection, the limit of
 //! connections is also the limit of concurrent requests.
@@ -11,6 +11,7 @@ mod registry;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod time_budget;
 
 pub use capacity::Capacity;
 
@@ -51,10 +52,12 @@ pub struct Pace {
     pub idle: Duration,
     /// How long a write may make no progress because the client does not read.
     pub stalled_write: Duration,
-    /// A body may be late by this much; beyond it, its average rate counts.
+    /// How far a body may fall behind the minimum rate.
     pub body_grace: Duration,
+    /// How long the server waits for a body altogether. No route accepts bodies above 1 MiB; one that did would need more time.
+    pub body_total: Duration,
     /// The minimum rate of a body, in bytes per second.
-    pub body_rate: u64,
+    pub min_rate: u64,
     /// After a response to an incomplete request: how long the rest of the body is discarded, so that the client can read the
     /// response. A connection closed with unread data would be reset.
     pub linger: Duration,
@@ -67,7 +70,8 @@ impl Default for Pace {
             idle: Duration::from_secs(120),
             stalled_write: Duration::from_secs(30),
             body_grace: Duration::from_secs(10),
-            body_rate: 1_024,
+            body_total: Duration::from_secs(60),
+            min_rate: 1_024,
             linger: Duration::from_secs(2),
         }
     }

@@ -20,7 +20,7 @@ pub struct Registry {
 struct State {
     /// The number of the next wait. Waits are ordered by it.
     next: u64,
-    /// The connections without a request in progress, longest waiting first.
+    /// The connections whose request is not complete, longest waiting first.
     waiting: BTreeMap<u64, Arc<Seat>>,
     peers: HashMap<IpAddr, Peer>,
     /// Connections that were told to close and have not done so yet.
@@ -130,27 +130,37 @@ impl Registry {
         Some(Place { seat, _slot: slot })
     }
 
-    /// Closes all connections without a request in progress.
+    /// Closes all connections without a request in progress. One whose body is still arriving has begun.
     pub fn close_waiting(&self) {
         let mut state = self.state();
-        while let Some(longest) = state.waiting.keys().next().copied() {
-            state.close(longest);
+        let begun = |seat: &Seat| seat.phase().phase == Phase::Request;
+        let without: Vec<_> = state.waiting.iter().filter(|(_, seat)| !begun(seat)).map(|(number, _)| *number).collect();
+        without.into_iter().for_each(|number| state.close(number));
+    }
+
+    /// A connection has begun to wait, so that it can make room.
+    fn notify_waiting(&self) {
+        if self.slots.available_permits() == 0 {
+            self.waiting.notify_one();
         }
     }
 
     #[cfg(test)]
     pub fn counts(&self) -> Counts {
         let state = self.state();
-        Counts { open: state.peers.values().map(|peer| peer.open).sum(), waiting: state.waiting.len(), closing: state.closing }
+        let arriving = state.waiting.values().filter(|seat| seat.phase().phase == Phase::Request).count();
+        let open = state.peers.values().map(|peer| peer.open).sum();
+        Counts { open, waiting: state.waiting.len() - arriving, arriving, closing: state.closing }
     }
 }
 
-/// The numbers of connections that are open, wait for a request, and are being closed.
+/// The numbers of connections that are open, that wait for a request, whose request's body is arriving, and that are being closed.
 #[cfg(test)]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counts {
     pub open: usize,
     pub waiting: usize,
+    pub arriving: usize,
     pub closing: usize,
 }
 
@@ -160,6 +170,7 @@ impl State {
         if seat.is_closing.load(Ordering::Relaxed) {
             return;
         }
+        self.end_wait(seat);
         let number = self.next;
         self.next += 1;
         seat.wait.store(number, Ordering::Relaxed);
@@ -220,9 +231,24 @@ impl Seat {
     pub fn end_request(self: &Arc<Self>) {
         self.enter(Phase::Idle);
         self.registry.state().begin_wait(self);
-        if self.registry.slots.available_permits() == 0 {
-            self.registry.waiting.notify_one();
+        self.registry.notify_waiting();
+    }
+
+    /// The request's handler waits for the rest of the body.
+    pub fn begin_body_wait(self: &Arc<Self>) {
+        self.registry.state().begin_wait(self);
+        self.registry.notify_waiting();
+    }
+
+    /// The body is complete, or nobody reads it any more. Returns `false` if the connection is closing, so that the request must not be
+    /// handled.
+    pub fn end_body_wait(&self) -> bool {
+        let mut state = self.registry.state();
+        // A body that outlives its response must not end the wait for the next request.
+        if self.phase().phase == Phase::Request {
+            state.end_wait(self);
         }
+        !self.is_closing.load(Ordering::Relaxed)
     }
 
     pub fn enter(&self, phase: Phase) {
@@ -349,7 +375,26 @@ mod tests {
         drop(busy);
         drop(slot.await);
         drop(last);
-        assert_eq!(registry.counts(), Counts { open: 0, waiting: 0, closing: 0 });
+        assert_eq!(registry.counts(), Counts { open: 0, waiting: 0, arriving: 0, closing: 0 });
+    }
+
+    #[test]
+    fn a_connection_can_be_closed_until_its_body_is_complete_and_its_request_is_then_not_handled() {
+        let registry = registry(10, 1);
+        let first = connect(&registry, "192.0.2.1").expect("a place");
+        assert!(first.seat().begin_request());
+        first.seat().begin_body_wait();
+        let second = connect(&registry, "192.0.2.1").expect("the place of the incomplete request");
+        assert!(is_closed(&first));
+        assert!(!first.seat().end_body_wait(), "a closing connection must not handle its request");
+        assert!(second.seat().begin_request());
+        second.seat().begin_body_wait();
+        assert!(second.seat().end_body_wait());
+        assert!(connect(&registry, "192.0.2.1").is_none(), "a complete request is busy");
+        second.seat().end_request();
+        assert!(second.seat().end_body_wait(), "a body that is dropped late");
+        registry.close_waiting();
+        assert!(is_closed(&second), "the wait for the next request goes on");
     }
 
     #[test]

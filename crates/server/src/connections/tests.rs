@@ -22,7 +22,7 @@ struct Running {
 }
 
 fn pace() -> Pace {
-    Pace { headers: LIMIT, idle: LIMIT, stalled_write: LIMIT, body_grace: LIMIT, linger: LIMIT, ..Pace::default() }
+    Pace { headers: LIMIT, idle: LIMIT, stalled_write: LIMIT, body_grace: LIMIT, body_total: LIMIT, linger: LIMIT, ..Pace::default() }
 }
 
 async fn start(total: usize, pace: Pace) -> Running {
@@ -73,6 +73,15 @@ impl Running {
         let begun = Instant::now();
         while self.registry.counts().open != count {
             assert!(begun.elapsed() < LIMIT, "{:?} are open, expected {count}", self.registry.counts());
+            tokio::time::sleep(BRIEF).await;
+        }
+    }
+
+    /// Waits until the bodies of this number of requests are arriving.
+    async fn until_arriving(&self, count: usize) {
+        let begun = Instant::now();
+        while self.registry.counts().arriving != count {
+            assert!(begun.elapsed() < LIMIT, "{:?}, expected {count} arriving", self.registry.counts());
             tokio::time::sleep(BRIEF).await;
         }
     }
@@ -133,6 +142,47 @@ async fn a_body_below_the_minimum_rate_is_answered_with_408() {
 }
 
 #[tokio::test]
+async fn a_burst_of_a_body_does_not_pay_for_a_silence_after_it() {
+    let server = start(10, Pace { body_grace: Duration::from_millis(200), ..pace() }).await;
+    let mut stream = server.connect("POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 1048576\r\n\r\n").await;
+    stream.write_all(&vec![b'x'; (1 << 20) - 1]).await.expect("sends all but one byte");
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_has_a_total_time_however_steadily_it_arrives() {
+    let server = start(10, Pace { body_total: Duration::from_millis(300), ..pace() }).await;
+    let mut stream = server.connect("POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 1048576\r\n\r\n").await;
+    let begun = Instant::now();
+    let mut begin = [0; 12];
+    while tokio::time::timeout(BRIEF, stream.read_exact(&mut begin)).await.is_err() {
+        assert!(begun.elapsed() < LIMIT, "a steady body keeps the connection");
+        if stream.write_all(&[b'x'; 256]).await.is_err() {
+            break;
+        }
+    }
+    assert_eq!(begin, *b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn connections_with_incomplete_bodies_make_room_for_requests() {
+    let server = start(2, pace()).await;
+    let mut incomplete = Vec::new();
+    for number in 1..=2 {
+        incomplete.push(server.connect("POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n12345678").await);
+        server.until_arriving(number).await;
+    }
+    let mut normal = server.connect("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    assert!(rest(&mut normal).await.ends_with("hello"));
+    assert_eq!(rest(&mut incomplete[0]).await, "", "the one that has waited longest is closed");
+    incomplete[1].write_all(b"9").await.expect("sends");
+    let mut status = [0; 12];
+    incomplete[1].read_exact(&mut status).await.expect("the other one is answered");
+    assert_eq!(status, *b"HTTP/1.1 200");
+}
+
+#[tokio::test]
 async fn a_refusal_can_be_read_by_a_client_that_sends_its_whole_body_first() {
     let server = start(10, pace()).await;
     let body = vec![b'x'; 8 << 20];
@@ -187,7 +237,7 @@ async fn a_websocket_keeps_its_place_until_it_closes() {
     assert_eq!(frame, [0x81, 2, b'h', b'i']);
     assert_eq!(
         server.registry.counts(),
-        Counts { open: 1, waiting: 0, closing: 0 },
+        Counts { open: 1, waiting: 0, arriving: 0, closing: 0 },
         "an upgraded connection counts and does not wait for a request"
     );
     drop(stream);
@@ -200,9 +250,8 @@ async fn stopping_closes_waiting_connections_and_finishes_requests() {
     let _half_open = server.connect("GET / HTTP/1.1\r\n").await;
     let mut slow = server.connect("POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n12").await;
     server.until_open(2).await;
-    while server.registry.counts().waiting != 1 {
-        tokio::time::sleep(BRIEF).await;
-    }
+    server.until_arriving(1).await;
+    assert_eq!(server.registry.counts().waiting, 1);
     server.stop.cancel();
     server.until_open(1).await;
     slow.write_all(b"3").await.expect("sends");

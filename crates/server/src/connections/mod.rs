@@ -1,5 +1,5 @@
 //! The accept loop. It bounds what a client can hold without sending a request: connections in total and per address, the time for
-//! headers and bodies, the rate of bodies, idle time. poem's own server has none of these limits.
+//! headers and bodies, the rate of bodies and responses, idle time. poem's own server has none of these limits.
 //!
 //! Only HTTP/1.1 is supported: browsers speak HTTP/2 to the proxy in front, and with one request at a time per connection, the limit of
 //! connections is also the limit of concurrent requests.
@@ -50,13 +50,13 @@ pub struct Pace {
     /// Between two requests. Longer than the 60 s for which common proxies keep idle connections, and the 90 s of the clients that call
     /// the sandbox, so that the client closes first and never sends a request into a connection that is being closed.
     pub idle: Duration,
-    /// How long a write may make no progress because the client does not read.
-    pub stalled_write: Duration,
+    /// How far a client that reads a response may fall behind the minimum rate. Nothing counts while there is nothing to write.
+    pub write_grace: Duration,
     /// How far a body may fall behind the minimum rate.
     pub body_grace: Duration,
     /// How long the server waits for a body altogether. No route accepts bodies above 1 MiB; one that did would need more time.
     pub body_total: Duration,
-    /// The minimum rate of a body, in bytes per second.
+    /// The minimum rate of bodies and of responses, in bytes per second.
     pub min_rate: u64,
     /// After a response to an incomplete request: how long the rest of the body is discarded, so that the client can read the
     /// response. A connection closed with unread data would be reset.
@@ -68,7 +68,7 @@ impl Default for Pace {
         Self {
             headers: Duration::from_secs(10),
             idle: Duration::from_secs(120),
-            stalled_write: Duration::from_secs(30),
+            write_grace: Duration::from_secs(30),
             body_grace: Duration::from_secs(10),
             body_total: Duration::from_secs(60),
             min_rate: 1_024,

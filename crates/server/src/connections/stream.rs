@@ -2,6 +2,7 @@
 
 use super::Pace;
 use super::registry::{CurrentPhase, Phase, Place, Seat};
+use super::time_budget::TimeBudget;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ pub struct Stream {
     pace: Pace,
     /// The time limit of the client in the current phase, with the phase's number.
     limit: Option<(u64, Pin<Box<Sleep>>)>,
-    /// The time limit of a write that makes no progress.
-    write_limit: Option<Pin<Box<Sleep>>>,
+    /// The time that the client has to read what is written.
+    write_budget: TimeBudget,
     closing: Closing,
 }
 
@@ -36,7 +37,8 @@ enum Closing {
 
 impl Stream {
     pub fn new(socket: TcpStream, place: Place, pace: Pace) -> Self {
-        Self { socket, seat: place.seat(), _place: place, pace, limit: None, write_limit: None, closing: Closing::No }
+        let write_budget = TimeBudget::earning(pace.write_grace, pace.min_rate);
+        Self { socket, seat: place.seat(), _place: place, pace, limit: None, write_budget, closing: Closing::No }
     }
 
     /// Fails when the client has used up its time.
@@ -58,14 +60,14 @@ impl Stream {
         Poll::Ready(timed_out("the client sent no request in time"))
     }
 
-    fn check_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
-        if written.is_ready() {
-            self.write_limit = None;
-            return written;
+    /// Fails when the client reads too slowly.
+    fn check_write(&mut self, cx: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
+        if let Poll::Ready(written) = written {
+            self.write_budget.record(written.as_ref().map_or(0, |bytes| *bytes));
+            return Poll::Ready(written);
         }
-        let allowed = self.pace.stalled_write;
-        ready!(self.write_limit.get_or_insert_with(|| Box::pin(sleep(allowed))).as_mut().poll(cx));
-        Poll::Ready(Err(timed_out("the client does not read")))
+        ready!(self.write_budget.poll_wait(cx));
+        Poll::Ready(Err(timed_out("the client reads too slowly")))
     }
 
     /// Reads and discards until the client closes, has sent too much, or takes too long.
@@ -119,8 +121,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let flushed = Pin::new(&mut self.socket).poll_flush(cx);
-        self.check_write(cx, flushed)
+        Pin::new(&mut self.socket).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {

@@ -22,7 +22,7 @@ struct Running {
 }
 
 fn pace() -> Pace {
-    Pace { headers: LIMIT, idle: LIMIT, stalled_write: LIMIT, body_grace: LIMIT, body_total: LIMIT, linger: LIMIT, ..Pace::default() }
+    Pace { headers: LIMIT, idle: LIMIT, write_grace: LIMIT, body_grace: LIMIT, body_total: LIMIT, linger: LIMIT, ..Pace::default() }
 }
 
 async fn start(total: usize, pace: Pace) -> Running {
@@ -196,11 +196,25 @@ async fn a_refusal_can_be_read_by_a_client_that_sends_its_whole_body_first() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_response_is_disconnected() {
-    let server = start(10, Pace { stalled_write: Duration::from_millis(200), ..pace() }).await;
+    let server = start(10, Pace { write_grace: Duration::from_millis(200), ..pace() }).await;
     let mut stream = server.connect("GET /endless HTTP/1.1\r\nhost: a\r\n\r\n").await;
     stream.read_u8().await.expect("the response begins");
     server.until_open(0).await;
     drop(stream);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_a_little_before_each_time_limit_is_disconnected() {
+    let server = start(10, Pace { write_grace: Duration::from_millis(300), min_rate: 64 << 20, ..pace() }).await;
+    let mut stream = server.connect("GET /endless HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let reads = tokio::spawn(async move {
+        let mut bytes = vec![0; 65_536];
+        while stream.read(&mut bytes).await.is_ok_and(|count| count > 0) {
+            tokio::time::sleep(BRIEF).await;
+        }
+    });
+    server.until_open(0).await;
+    reads.abort();
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod audit;
 pub mod auth;
+mod client_address;
 mod cross_origin;
 mod idempotency;
 mod limits;

@@ -1,5 +1,6 @@
 //! Rate limits by IP address for anonymous requests that write a row or hold a connection before the caller is known.
 
+use crate::client_address::{Client, is_private, last_forwarded};
 use crate::problem::Problem;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
@@ -9,7 +10,7 @@ use souk_domain::access::SignedLinks;
 use souk_domain::operation::{SeenProxy, VisitorNetwork};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,11 +33,6 @@ const FORWARDED_REQUESTS_EACH: usize = 100;
 /// Realtime connections that one address may hold open, and the limit for all addresses together.
 const SOCKETS_EACH: usize = 50;
 const SOCKETS_MAX: usize = 5_000;
-/// The leading bits of an IPv6 address that name a visitor's network, in which the visitor can choose any address.
-const IPV6_NETWORK: u128 = !0 << 64;
-/// The leading bits of an IPv6 address that name a site. A site has up to 65,536 networks, and one visitor can use all of them.
-const IPV6_SITE: u128 = !0 << 80;
-
 /// Open connections, or requests in progress.
 #[derive(Default)]
 struct Open {
@@ -110,7 +106,8 @@ impl Limits {
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
             forwarded: Arc::default(),
-            trusted_proxies,
+            // An IPv4 address may be given in IPv6 notation; peers are compared in their canonical form.
+            trusted_proxies: trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             seen_proxy: SeenProxy::default(),
             confirmation_wait: ANSWER_DEADLINE,
         }
@@ -174,7 +171,7 @@ impl Limits {
 
     /// The pseudonym of the visitor's site, for limits that nobody may use up for all; empty for requests without a connection.
     pub fn visitor_site(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
-        let site = self.caller_address(request).map(|address| leading(address, IPV6_SITE));
+        let site = self.client(request).map(Client::site);
         site.map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
     }
 
@@ -224,44 +221,26 @@ impl Limits {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).total
     }
 
-    /// The peer address, because any client can send `X-Forwarded-For`. If the peer is a trusted proxy, the last address of that
-    /// header, which the proxy added itself. An IPv6 address is reduced to its /64 network. `None` for requests without a connection, as in
-    /// tests.
+    /// The peer, because any client can send `X-Forwarded-For`. If the peer is a trusted proxy, the last address of that header, which the
+    /// proxy added itself. `None` for requests without a connection, as in tests.
+    fn client(&self, request: &Request) -> Option<Client> {
+        let Addr::SocketAddr(peer) = &request.remote_addr().0 else { return None };
+        let direct = Client::at(peer.ip());
+        if !self.trusted_proxies.contains(&direct.address) {
+            return Some(direct);
+        }
+        let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
+        Some(forwarded.and_then(last_forwarded).map_or(direct, Client::at))
+    }
+
+    /// The network of the client.
     fn client_address(&self, request: &Request) -> Option<IpAddr> {
-        self.caller_address(request).map(visitor_network)
+        self.client(request).map(Client::network)
     }
 
     /// The whole address of the client.
     pub(crate) fn caller_address(&self, request: &Request) -> Option<IpAddr> {
-        let Addr::SocketAddr(address) = &request.remote_addr().0 else { return None };
-        let direct = address.ip().to_canonical();
-        if !self.trusted_proxies.contains(&direct) {
-            return Some(direct);
-        }
-        let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
-        let forwarded = forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok());
-        Some(forwarded.unwrap_or(direct))
-    }
-}
-
-/// Whether an address is of this machine or of its own network, as that of a proxy usually is.
-const fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_loopback() || address.is_private(),
-        IpAddr::V6(address) => address.is_loopback() || address.is_unique_local(),
-    }
-}
-
-/// The address by which a visitor is counted: an IPv4 address as it is, an IPv6 address without the 64 bits that its owner can choose.
-fn visitor_network(address: IpAddr) -> IpAddr {
-    leading(address, IPV6_NETWORK)
-}
-
-/// An IPv4 address as it is, and the leading bits of an IPv6 address.
-fn leading(address: IpAddr, ipv6_bits: u128) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & ipv6_bits)),
-        address @ IpAddr::V4(_) => address,
+        self.client(request).map(|client| client.address)
     }
 }
 
@@ -446,6 +425,12 @@ mod tests {
         assert_eq!(origin(&forwarded("192.0.2.9:1", "203.0.113.5, 198.51.100.7")).as_deref(), Some("198.51.100.7"));
         assert_eq!(origin(&forwarded("192.0.2.9:1", "nonsense")).as_deref(), Some("192.0.2.9"));
         assert_eq!(origin(&forwarded("192.0.2.1:1", "198.51.100.7")).as_deref(), Some("192.0.2.1"));
+        assert_eq!(origin(&forwarded("192.0.2.9:1", "198.51.100.7:4711")).as_deref(), Some("198.51.100.7"), "with a port");
+        let mapped = Limits::behind(vec!["::ffff:192.0.2.9".parse().expect("address")]);
+        for peer in ["192.0.2.9:1", "[::ffff:192.0.2.9]:1"] {
+            let client = mapped.client_address(&forwarded(peer, "198.51.100.7")).map(|address| address.to_string());
+            assert_eq!(client.as_deref(), Some("198.51.100.7"), "a proxy that is configured in IPv6 notation connects from {peer}");
+        }
     }
 
     #[test]

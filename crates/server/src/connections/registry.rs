@@ -78,7 +78,9 @@ pub struct Place {
 }
 
 impl Registry {
-    pub fn new(capacity: Capacity) -> Self {
+    pub fn new(mut capacity: Capacity) -> Self {
+        // An IPv4 address may be given in IPv6 notation; peers are compared in their canonical form.
+        capacity.exempt.iter_mut().for_each(|address| *address = address.to_canonical());
         let slots = Arc::new(Semaphore::new(capacity.total));
         Self { state: Mutex::default(), capacity, slots, waiting: Notify::new() }
     }
@@ -305,7 +307,7 @@ mod tests {
     use futures_util::FutureExt;
 
     fn registry(total: usize, per_address: usize) -> Arc<Registry> {
-        let exempt = vec!["192.0.2.9".parse().expect("an address")];
+        let exempt = ["192.0.2.9", "::ffff:192.0.2.10"].map(|address| address.parse().expect("an address")).to_vec();
         Arc::new(Registry::new(Capacity { total, per_address, exempt }))
     }
 
@@ -337,9 +339,11 @@ mod tests {
     #[test]
     fn trusted_proxies_have_no_limit_of_their_own() {
         let registry = registry(10, 2);
-        let proxied: Vec<_> = (0..5).filter_map(|_| connect(&registry, "192.0.2.9")).collect();
-        assert_eq!(proxied.iter().filter(|place| is_closed(place)).count(), 0);
-        assert_eq!(proxied.len(), 5);
+        for proxy in ["192.0.2.9", "192.0.2.10"] {
+            let proxied: Vec<_> = (0..5).filter_map(|_| connect(&registry, proxy)).collect();
+            assert_eq!(proxied.iter().filter(|place| is_closed(place)).count(), 0, "{proxy}");
+            assert_eq!(proxied.len(), 5, "{proxy}");
+        }
     }
 
     #[test]

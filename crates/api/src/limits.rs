@@ -20,11 +20,13 @@ const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
-const FAUCET_PER_HOUR: NonZeroU32 = NonZeroU32::new(600).unwrap();
-const FAUCET_PER_HOUR_TOTAL: NonZeroU32 = NonZeroU32::new(6_000).unwrap();
+const FAUCET_PER_HOUR: u32 = 600;
+const FAUCET_PER_HOUR_TOTAL: u32 = 6_000;
 /// Page views that are logged: of one address, and of all together.
 const PAGE_VIEWS: Rate = Rate { per_second: 5, burst: 200 };
 const PAGE_VIEWS_TOTAL: Rate = Rate { per_second: 200, burst: 2_000 };
+/// The share of a total that one site may use.
+const SHARE_OF_A_SITE: u32 = 8;
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
 const JOINS: Rate = Rate { per_second: 20, burst: 200 };
 const JOINS_OF_CONNECTION: Rate = Rate { per_second: 1, burst: 20 };
@@ -49,13 +51,18 @@ struct RateByAddress {
     seed: RandomState,
 }
 
+/// Limits of an address and of all together, of which no site can use up more than its share.
+struct SharedRate {
+    by_address: RateByAddress,
+    by_site: RateByAddress,
+    total: DefaultDirectRateLimiter,
+}
+
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
-    faucet: RateByAddress,
-    faucet_total: DefaultDirectRateLimiter,
-    page_views: RateByAddress,
-    page_views_total: DefaultDirectRateLimiter,
+    faucet: SharedRate,
+    page_views: SharedRate,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
@@ -78,9 +85,16 @@ struct Rate {
 
 impl Rate {
     fn quota(self) -> Quota {
-        let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-        Quota::per_second(count(self.per_second)).allow_burst(count(self.burst))
+        Quota::per_second(positive(self.per_second)).allow_burst(positive(self.burst))
     }
+
+    const fn of_site(self) -> Self {
+        Self { per_second: self.per_second / SHARE_OF_A_SITE, burst: self.burst / SHARE_OF_A_SITE }
+    }
+}
+
+fn positive(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
 impl Default for Limits {
@@ -93,15 +107,21 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter_of = |quota| RateByAddress { quotas: RateLimiter::keyed(quota), seed: RandomState::new() };
-        let limiter = |rate: Rate| limiter_of(rate.quota());
+        let limiter = |rate: Rate| RateByAddress::of(rate.quota());
+        let per_hour = |count| Quota::per_hour(positive(count));
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
-            faucet: limiter_of(Quota::per_hour(FAUCET_PER_HOUR)),
-            faucet_total: RateLimiter::direct(Quota::per_hour(FAUCET_PER_HOUR_TOTAL)),
-            page_views: limiter(PAGE_VIEWS),
-            page_views_total: RateLimiter::direct(PAGE_VIEWS_TOTAL.quota()),
+            faucet: SharedRate {
+                by_address: RateByAddress::of(per_hour(FAUCET_PER_HOUR)),
+                by_site: RateByAddress::of(per_hour(FAUCET_PER_HOUR_TOTAL / SHARE_OF_A_SITE)),
+                total: RateLimiter::direct(per_hour(FAUCET_PER_HOUR_TOTAL)),
+            },
+            page_views: SharedRate {
+                by_address: limiter(PAGE_VIEWS),
+                by_site: limiter(PAGE_VIEWS_TOTAL.of_site()),
+                total: RateLimiter::direct(PAGE_VIEWS_TOTAL.quota()),
+            },
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -164,33 +184,27 @@ impl Limits {
         self.starts.admit(self.client_address(request))
     }
 
-    /// The pseudonym of the visitor's network; empty for requests without a connection.
+    /// The pseudonyms of the visitor's network and site; empty for requests without a connection.
     pub fn visitor_network(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
-        self.client_address(request).map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
-    }
-
-    /// The pseudonym of the visitor's site, for limits that nobody may use up for all; empty for requests without a connection.
-    pub fn visitor_site(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
-        let site = self.client(request).map(Client::site);
-        site.map(|address| links.visitor_network(&address.to_string())).unwrap_or_default()
+        let pseudonym = |address: IpAddr| links.pseudonym(&address.to_string());
+        let visitor = |client: Client| VisitorNetwork { network: pseudonym(client.network()), site: pseudonym(client.site()) };
+        self.client(request).map(visitor).unwrap_or_default()
     }
 
     /// Counts a request for test tokens.
     ///
     /// # Errors
-    /// 429 if the address, or all addresses together, have reached the limit of an hour.
+    /// 429 if the address, its site, or all addresses together have reached the limit of an hour.
     pub fn admit_faucet(&self, request: &Request) -> Result<(), Problem> {
-        self.faucet.admit(self.client_address(request))?;
-        admit_total(&self.faucet_total)
+        self.faucet.admit(self.client(request))
     }
 
     /// Counts a page view, each of which writes a line of the log.
     ///
     /// # Errors
-    /// 429 if the address, or all addresses together, have reached the limit.
+    /// 429 if the address, its site, or all addresses together have reached the limit.
     pub fn admit_page_view(&self, request: &Request) -> Result<(), Problem> {
-        self.page_views.admit(self.client_address(request))?;
-        admit_total(&self.page_views_total)
+        self.page_views.admit(self.client(request))
     }
 
     /// The limit of joins for a new realtime connection.
@@ -288,6 +302,10 @@ impl Drop for SocketPermit {
 }
 
 impl RateByAddress {
+    fn of(quota: Quota) -> Self {
+        Self { quotas: RateLimiter::keyed(quota), seed: RandomState::new() }
+    }
+
     fn admit(&self, address: Option<IpAddr>) -> Result<(), Problem> {
         let Some(address) = address else { return Ok(()) };
         let [low, high, ..] = self.seed.hash_one(address).to_le_bytes();
@@ -295,8 +313,12 @@ impl RateByAddress {
     }
 }
 
-fn admit_total(quota: &DefaultDirectRateLimiter) -> Result<(), Problem> {
-    quota.check().map_err(|not_until| too_many(&not_until))
+impl SharedRate {
+    fn admit(&self, client: Option<Client>) -> Result<(), Problem> {
+        self.by_address.admit(client.map(Client::network))?;
+        self.by_site.admit(client.map(Client::site))?;
+        self.total.check().map_err(|not_until| too_many(&not_until))
+    }
 }
 
 fn too_many(not_until: &NotUntil<<DefaultClock as governor::clock::Clock>::Instant>) -> Problem {
@@ -338,9 +360,9 @@ mod tests {
         let limits = Limits::default();
         let admitted = |of: &str, count: u32, admit: &dyn Fn(&Request) -> bool| (0..count).filter(|_| admit(&from(of))).count();
         let faucet = |request: &Request| limits.admit_faucet(request).is_ok();
-        assert_eq!(admitted("192.0.2.1:1000", 1_000, &faucet), FAUCET_PER_HOUR.get() as usize);
+        assert_eq!(admitted("192.0.2.1:1000", 1_000, &faucet), FAUCET_PER_HOUR as usize);
         let all: usize = (0..200).map(|n| admitted(&format!("198.51.100.{n}:1"), 100, &faucet)).sum();
-        assert!(all <= (FAUCET_PER_HOUR_TOTAL.get() - FAUCET_PER_HOUR.get()) as usize + 10, "{all}");
+        assert!(all <= (FAUCET_PER_HOUR_TOTAL - FAUCET_PER_HOUR) as usize + 10, "{all}");
         let view = |request: &Request| limits.admit_page_view(request).is_ok();
         assert!((200..260).contains(&admitted("192.0.2.1:1000", 1_000, &view)));
         let all: usize = (0..200).map(|n| admitted(&format!("198.51.100.{n}:1"), 150, &view)).sum();
@@ -348,10 +370,26 @@ mod tests {
     }
 
     #[test]
+    fn one_site_cannot_use_up_what_all_addresses_together_may() {
+        let limits = Limits::default();
+        let all_of_site = |admit: &dyn Fn(&Request) -> bool| {
+            let networks = (0..100).map(|n| from(&format!("[2001:db8:0:{n:x}::1]:1")));
+            networks.map(|request| (0..100).filter(|_| admit(&request)).count()).sum::<usize>()
+        };
+        let faucet = |request: &Request| limits.admit_faucet(request).is_ok();
+        let share = (FAUCET_PER_HOUR_TOTAL / SHARE_OF_A_SITE) as usize;
+        assert!((share..share + 10).contains(&all_of_site(&faucet)));
+        assert!(faucet(&from("[2001:db8:1::1]:1")), "another site");
+        let view = |request: &Request| limits.admit_page_view(request).is_ok();
+        assert!(all_of_site(&view) < PAGE_VIEWS_TOTAL.burst as usize / 2);
+        assert!(view(&from("[2001:db8:1::1]:1")), "another site");
+    }
+
+    #[test]
     fn the_network_of_a_visitor_is_named_by_a_pseudonym() {
         let limits = Limits::default();
         let links = SignedLinks::new(Arc::new(souk_adapters::identity::HmacSigner::new(&[7; 32])));
-        let name = |address: &str| limits.visitor_network(&from(address), &links).0;
+        let name = |address: &str| limits.visitor_network(&from(address), &links).network;
         assert_eq!(name("[2001:db8::1]:1"), name("[2001:db8::2]:1"), "one network of IPv6");
         assert_ne!(name("192.0.2.1:1"), name("192.0.2.2:1"));
         assert!(!name("192.0.2.1:1").contains("192"));
@@ -362,7 +400,7 @@ mod tests {
     fn all_ipv6_networks_of_a_site_are_one_site() {
         let limits = Limits::default();
         let links = SignedLinks::new(Arc::new(souk_adapters::identity::HmacSigner::new(&[7; 32])));
-        let name = |address: &str| limits.visitor_site(&from(address), &links).0;
+        let name = |address: &str| limits.visitor_network(&from(address), &links).site;
         assert_eq!(name("[2001:db8:1:ff00::1]:1"), name("[2001:db8:1:1::2]:1"), "two networks of 64 bits");
         assert_ne!(name("[2001:db8:1::1]:1"), name("[2001:db8:2::1]:1"));
         assert_ne!(name("192.0.2.1:1"), name("192.0.2.2:1"));

@@ -56,7 +56,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         self.insert_started(session, &VisitorNetwork::default()).await
     }
 
-    async fn insert_started(&mut self, session: &checkout::Session, network: &VisitorNetwork) -> Result<(), StorageError> {
+    async fn insert_started(&mut self, session: &checkout::Session, visitor: &VisitorNetwork) -> Result<(), StorageError> {
         self.connection.note(&session.id);
         let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
                           cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
@@ -69,7 +69,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
             .bind(session.mode)
             .bind(&session.link_id)
             .bind(session.created_at)
-            .bind(network.0.as_str());
+            .bind(visitor.network.as_str());
         query.execute().await?;
         Ok(())
     }

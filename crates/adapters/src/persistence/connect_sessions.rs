@@ -20,12 +20,12 @@ pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl ConnectSessions for SqlConnectSessions<'_> {
-    async fn insert(&mut self, session: &ConnectSession, network: &VisitorNetwork) -> Result<(), StorageError> {
+    async fn insert(&mut self, session: &ConnectSession, visitor: &VisitorNetwork) -> Result<(), StorageError> {
         let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
                           error, error_code, error_params, updated_at, expires_at, browser, browser_session, created_at, visitor)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
         let query = bind(self.0.query(insert), session).bind(session.browser).bind(session.browser_session).bind(session.created_at);
-        query.bind(network.0.as_str()).execute().await?;
+        query.bind(visitor.network.as_str()).execute().await?;
         Ok(())
     }
 

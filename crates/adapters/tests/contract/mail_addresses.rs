@@ -107,7 +107,7 @@ on_both! {
         let ask = async |number: u32, site: &str, now| {
             let address = format!("{number}@shop.example");
             let ctx = Context { clock: context(db, now).clock, ..begun.clone() };
-            request_confirmation(&ctx, &address, Language::English, &VisitorNetwork(site.to_owned())).await
+            request_confirmation(&ctx, &address, Language::English, &VisitorNetwork { network: String::new(), site: site.to_owned() }).await
         };
         for number in 0..LINKS_OF_SITE {
             ask(number, "site", at(0)).await.expect("is requested");

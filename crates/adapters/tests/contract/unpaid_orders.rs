@@ -56,7 +56,7 @@ pub async fn write(unit: &mut dyn UnitOfWork, name: &str, seconds: i64, order: S
         updated_at: at(seconds),
         ..order
     };
-    unit.sessions().insert_started(&order, &VisitorNetwork("one".to_owned())).await.expect("inserts");
+    unit.sessions().insert_started(&order, &VisitorNetwork { network: "one".to_owned(), site: "one".to_owned() }).await.expect("inserts");
     unit.mandates().upsert(&mandate(&format!("man_{name}"), MandateStatus::Pending)).await.expect("inserts");
     let asked = Intent { session_id: Some(order.id.clone()), status: IntentStatus::Canceled, ..intent(&format!("pi_{name}")) };
     unit.intents().upsert(&asked).await.expect("inserts");

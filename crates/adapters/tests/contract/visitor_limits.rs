@@ -9,12 +9,18 @@ use souk_domain::checkout::{Session, SessionStatus};
 use souk_domain::context::Context;
 use souk_domain::customer::ProviderCustomer;
 use souk_domain::operation::{VisitorLimits, VisitorNetwork, enforce_visitor_limits};
-use souk_domain::payment::{CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form};
+use souk_domain::payment::{
+    CARD_FORMS_OF_SITE, CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form,
+};
 use souk_domain::shared::Mode;
 use std::time::Duration;
 
 fn network(name: &str) -> VisitorNetwork {
-    VisitorNetwork(name.to_owned())
+    of_site(name, name)
+}
+
+fn of_site(site: &str, network: &str) -> VisitorNetwork {
+    VisitorNetwork { network: network.to_owned(), site: site.to_owned() }
 }
 
 fn limited(db: &Database, limit: u32) -> Context {
@@ -176,6 +182,17 @@ on_both! {
         assert!(!refused(admit_card_form(&ctx, Mode::Test, "cs_2", &one).await), "test mode counts alone");
         let later = Context { clock: context(db, at(3_600)).clock, ..ctx };
         assert!(!refused(admit_card_form(&later, Mode::Live, "cs_1", &one).await), "an hour later");
+    }
+
+    async fn the_networks_of_a_site_cannot_use_up_the_card_forms_of_the_store(db: &TestDatabase) {
+        let ctx = context(db, at(0));
+        let mut opened = 0;
+        for number in 0..CARD_FORMS_OF_SITE + 20 {
+            let visitor = of_site("site", &format!("network{}", number % 100));
+            opened += u32::from(!refused(admit_card_form(&ctx, Mode::Live, &format!("cs_{number}"), &visitor).await));
+        }
+        assert_eq!((opened, CARD_FORMS_OF_SITE), (CARD_FORMS_OF_STORE / 8, CARD_FORMS_OF_STORE / 8));
+        assert!(!refused(admit_card_form(&ctx, Mode::Live, "cs_other", &of_site("other", "network0")).await), "another site");
     }
 
     async fn card_forms_of_the_whole_store_are_limited(db: &TestDatabase) {

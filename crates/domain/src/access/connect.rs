@@ -251,7 +251,7 @@ pub struct ConnectTransition<'a> {
 
 #[async_trait]
 pub trait ConnectSessions: Send {
-    async fn insert(&mut self, session: &ConnectSession, network: &VisitorNetwork) -> Result<(), StorageError>;
+    async fn insert(&mut self, session: &ConnectSession, visitor: &VisitorNetwork) -> Result<(), StorageError>;
     /// Finds a session that has not expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
     /// Finds an expired session that a wallet has scanned and that has no final state yet.

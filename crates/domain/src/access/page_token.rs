@@ -1,7 +1,6 @@
 //! Signed links in emails: without signing in, their holder can view one invoice or subscription, pay its unpaid amount, and undo the
 //! scheduled cancellation of the subscription.
 
-use crate::operation::VisitorNetwork;
 use crate::shared::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,10 +62,10 @@ impl SignedLinks {
         self.read(Use::Confirmation, token, now).map(|read| read.subject)
     }
 
-    /// The pseudonym of a visitor's network address: the same in every process of the store, and it reveals nothing without its key.
+    /// The pseudonym of a network address: the same in every process of the store, and it reveals nothing without its key.
     #[must_use]
-    pub fn visitor_network(&self, address: &str) -> VisitorNetwork {
-        VisitorNetwork(self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(22).collect())
+    pub fn pseudonym(&self, address: &str) -> String {
+        self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(22).collect()
     }
 
     /// What a token grants access to; `None`: it is forged, changed or expired.

@@ -168,7 +168,7 @@ pub trait CheckoutSessions: Send {
     /// Inserts a session that an integrator created.
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
     /// Inserts a session that a visitor started from a link.
-    async fn insert_started(&mut self, session: &Session, network: &VisitorNetwork) -> Result<(), StorageError>;
+    async fn insert_started(&mut self, session: &Session, visitor: &VisitorNetwork) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
     /// Locks and returns a session until this unit of work ends.
     async fn lock(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;

@@ -55,13 +55,13 @@ pub trait ConfirmationMailer: Send + Sync {
     async fn send_link(&self, email: &ConfirmationEmail) -> Result<(), MailingError>;
 }
 
-/// Requests the email with a link. `site`: the pseudonym of the network that requests it, for [`LINKS_OF_SITE`]; empty: not known.
+/// Requests the email with a link. The links of a visitor's site are limited ([`LINKS_OF_SITE`]).
 #[tracing::instrument(skip_all)]
 pub async fn request_confirmation(
     ctx: &Context,
     address: &str,
     language: Language,
-    site: &VisitorNetwork,
+    visitor: &VisitorNetwork,
 ) -> Result<(), ConfirmationError> {
     let address = MailAddress::of(address).ok_or(ConfirmationError::NoAddress)?;
     let now = ctx.now();
@@ -81,7 +81,8 @@ pub async fn request_confirmation(
     if !unit.hourly_counts().count(&format!("confirm:{}", address.mailbox()), hour_of(now), LINKS_OF_MAILBOX).await? {
         return Err(ConfirmationError::SentAlready);
     }
-    if !site.0.is_empty() && !unit.hourly_counts().count(&format!("confirm:{}", site.0), hour_of(now), LINKS_OF_SITE).await? {
+    let site = &visitor.site;
+    if !site.is_empty() && !unit.hourly_counts().count(&format!("confirm:{site}"), hour_of(now), LINKS_OF_SITE).await? {
         return Err(ConfirmationError::TooManyOfSite);
     }
     let message = Message::new(Topic::ConfirmationMail, now).with("request", &request).with("language", language.tag());

@@ -68,9 +68,15 @@ impl VisitorLimits {
     }
 }
 
-/// A pseudonym of the network that a visitor connects from: an IPv4 address, or an IPv6 network of 64 bits. Empty: not known.
+/// Pseudonyms of where a visitor connects from. Empty: not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct VisitorNetwork(pub String);
+pub struct VisitorNetwork {
+    /// Of an IPv4 address, or of an IPv6 network of 64 bits, by which visitors are counted.
+    pub network: String,
+    /// Of the site, for limits that nobody may use up for all: a /48 of IPv6, whose 65,536 networks can all be one visitor's. That of an IPv4
+    /// address is its network.
+    pub site: String,
+}
 
 /// A table that visitors fill, and its rows that may be deleted at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

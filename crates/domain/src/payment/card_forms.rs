@@ -6,9 +6,11 @@ use crate::operation::{VisitorNetwork, hour_of};
 use crate::shared::{AttemptId, Mode, StorageError};
 use crate::storage::UnitOfWork;
 
-/// Card forms per hour in live mode: of one order or customer, of one visitor's network, and of the whole store.
+/// Card forms per hour in live mode: of one order or customer, of one visitor's network, of one site, and of the whole store. No site can use
+/// up those of the store.
 pub const CARD_FORMS_OF_SUBJECT: u32 = 10;
 pub const CARD_FORMS_OF_VISITOR: u32 = 60;
+pub const CARD_FORMS_OF_SITE: u32 = CARD_FORMS_OF_STORE / 8;
 pub const CARD_FORMS_OF_STORE: u32 = 2_000;
 /// In test mode, where there are no real cards, these limits only bound what is kept.
 const TEST_FACTOR: u32 = 10;
@@ -36,8 +38,13 @@ pub async fn count_card_form(
     let (factor, hour) = (if mode.is_live() { 1 } else { TEST_FACTOR }, hour_of(ctx.now()));
     let name = if mode.is_live() { "live" } else { "test" };
     let mut limits = vec![(format!("card:{name}:{subject}"), CARD_FORMS_OF_SUBJECT)];
-    if !visitor.0.is_empty() {
-        limits.push((format!("card:{name}:visitor:{}", visitor.0), CARD_FORMS_OF_VISITOR));
+    let VisitorNetwork { network, site } = visitor;
+    if !network.is_empty() {
+        limits.push((format!("card:{name}:visitor:{network}"), CARD_FORMS_OF_VISITOR));
+    }
+    // The site of an IPv4 address is its network, whose limit is lower.
+    if !site.is_empty() && site != network {
+        limits.push((format!("card:{name}:site:{site}"), CARD_FORMS_OF_SITE));
     }
     // Last, because others wait for this row until the commit.
     limits.push((format!("card:{name}:store"), CARD_FORMS_OF_STORE));

@@ -35,7 +35,8 @@ pub use crate::shared::Currency;
 pub use breaker::*;
 pub use cancel::*;
 pub use card_forms::{
-    CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, card_request, count_card_form, setup_request,
+    CARD_FORMS_OF_SITE, CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, card_request, count_card_form,
+    setup_request,
 };
 pub use charge::*;
 pub use connect_result::*;

@@ -55,8 +55,8 @@ impl EmailConfirmationsApi {
         context: RequestContext,
     ) -> Result<Json<EmailConfirmationModel>, Problem> {
         let email = email_of(&app, &caller.0, context.mode).await?;
-        let site = app.limits.visitor_site(request, &app.tokens);
-        mail::request_confirmation(&app.ctx, &email, context.language, &site).await?;
+        let visitor = app.limits.visitor_network(request, &app.tokens);
+        mail::request_confirmation(&app.ctx, &email, context.language, &visitor).await?;
         state(&app, email).await
     }
 

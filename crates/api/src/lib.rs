@@ -9,6 +9,7 @@ mod limits;
 pub mod lossless_json;
 mod middleware;
 pub mod problem;
+mod rates;
 pub mod routes;
 mod service;
 pub mod state;

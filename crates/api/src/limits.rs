@@ -2,16 +2,14 @@
 
 use crate::client_address::{Client, is_private, last_forwarded};
 use crate::problem::Problem;
-use governor::clock::{Clock as _, DefaultClock};
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
+use crate::rates::{Rate, RateByAddress, SharedRate};
+use governor::{DefaultDirectRateLimiter, RateLimiter};
 use poem::http::StatusCode;
 use poem::{Addr, Request};
 use souk_domain::access::SignedLinks;
 use souk_domain::operation::{SeenProxy, VisitorNetwork};
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,11 +20,14 @@ const STARTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
 const FAUCET_PER_HOUR: u32 = 600;
 const FAUCET_PER_HOUR_TOTAL: u32 = 6_000;
+/// What is sent to the sandbox's ledger without the store in an hour, in KiB: by one address, and by all together.
+const SANDBOX_KIB_PER_HOUR: u32 = 256;
+const SANDBOX_KIB_PER_HOUR_TOTAL: u32 = 2_048;
+/// Steps of card payments at the sandbox that one site may take: sustained rate per second, and burst.
+const SANDBOX_CARD_STEPS: Rate = Rate { per_second: 20, burst: 200 };
 /// Page views that are logged: of one address, and of all together.
 const PAGE_VIEWS: Rate = Rate { per_second: 5, burst: 200 };
 const PAGE_VIEWS_TOTAL: Rate = Rate { per_second: 200, burst: 2_000 };
-/// The share of a total that one site may use.
-const SHARE_OF_A_SITE: u32 = 8;
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
 const JOINS: Rate = Rate { per_second: 20, burst: 200 };
 const JOINS_OF_CONNECTION: Rate = Rate { per_second: 1, burst: 20 };
@@ -44,24 +45,13 @@ struct Open {
 
 type OpenSockets = Arc<Mutex<Open>>;
 
-/// A rate limit by address. Its memory does not grow with the number of addresses, and no call scans it: each address belongs to one of
-/// 65,536 quotas. Two addresses seldom share one, and nobody can choose to share another's, because the hash is seeded for each process.
-struct RateByAddress {
-    quotas: DefaultKeyedRateLimiter<u16>,
-    seed: RandomState,
-}
-
-/// Limits of an address and of all together, of which no site can use up more than its share.
-struct SharedRate {
-    by_address: RateByAddress,
-    by_site: RateByAddress,
-    total: DefaultDirectRateLimiter,
-}
-
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
     faucet: SharedRate,
+    sandbox_kib: SharedRate,
+    sandbox_cards: SharedRate,
+    sandbox_card_steps: RateByAddress,
     page_views: SharedRate,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
@@ -76,27 +66,6 @@ pub struct Limits {
 /// A wallet's call is answered after this at the latest. What the network has not decided until then is being confirmed.
 pub const ANSWER_DEADLINE: Duration = Duration::from_secs(5);
 
-/// A rate of calls, and how many may come at once.
-#[derive(Clone, Copy)]
-struct Rate {
-    per_second: u32,
-    burst: u32,
-}
-
-impl Rate {
-    fn quota(self) -> Quota {
-        Quota::per_second(positive(self.per_second)).allow_burst(positive(self.burst))
-    }
-
-    const fn of_site(self) -> Self {
-        Self { per_second: self.per_second / SHARE_OF_A_SITE, burst: self.burst / SHARE_OF_A_SITE }
-    }
-}
-
-fn positive(count: u32) -> NonZeroU32 {
-    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self::behind(Vec::new())
@@ -107,21 +76,15 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter = |rate: Rate| RateByAddress::of(rate.quota());
-        let per_hour = |count| Quota::per_hour(positive(count));
+        let limiter = |rate: Rate| RateByAddress::new(rate.quota());
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
-            faucet: SharedRate {
-                by_address: RateByAddress::of(per_hour(FAUCET_PER_HOUR)),
-                by_site: RateByAddress::of(per_hour(FAUCET_PER_HOUR_TOTAL / SHARE_OF_A_SITE)),
-                total: RateLimiter::direct(per_hour(FAUCET_PER_HOUR_TOTAL)),
-            },
-            page_views: SharedRate {
-                by_address: limiter(PAGE_VIEWS),
-                by_site: limiter(PAGE_VIEWS_TOTAL.of_site()),
-                total: RateLimiter::direct(PAGE_VIEWS_TOTAL.quota()),
-            },
+            faucet: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
+            sandbox_kib: SharedRate::per_hour(SANDBOX_KIB_PER_HOUR, SANDBOX_KIB_PER_HOUR_TOTAL),
+            sandbox_cards: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
+            sandbox_card_steps: limiter(SANDBOX_CARD_STEPS),
+            page_views: SharedRate::of_rates(PAGE_VIEWS, PAGE_VIEWS_TOTAL),
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -197,6 +160,30 @@ impl Limits {
     /// 429 if the address, its site, or all addresses together have reached the limit of an hour.
     pub fn admit_faucet(&self, request: &Request) -> Result<(), Problem> {
         self.faucet.admit(self.client(request))
+    }
+
+    /// Counts a transaction that a visitor sends to the sandbox's ledger without the store.
+    ///
+    /// # Errors
+    /// 429 if the address, its site, or all addresses together have reached the limit of an hour.
+    pub fn admit_sandbox_transaction(&self, request: &Request, kibibytes: u32) -> Result<(), Problem> {
+        self.sandbox_kib.admit_many(self.client(request), kibibytes)
+    }
+
+    /// Counts a card that a visitor creates at the sandbox.
+    ///
+    /// # Errors
+    /// 429 if the address, its site, or all addresses together have reached the limit of an hour.
+    pub fn admit_sandbox_card(&self, request: &Request) -> Result<(), Problem> {
+        self.sandbox_cards.admit(self.client(request))
+    }
+
+    /// Counts a step of a card payment or set-up at the sandbox.
+    ///
+    /// # Errors
+    /// 429 if the site has reached the limit.
+    pub fn admit_sandbox_card_step(&self, request: &Request) -> Result<(), Problem> {
+        self.sandbox_card_steps.admit(self.client(request).map(Client::site))
     }
 
     /// Counts a page view, each of which writes a line of the log.
@@ -301,35 +288,10 @@ impl Drop for SocketPermit {
     }
 }
 
-impl RateByAddress {
-    fn of(quota: Quota) -> Self {
-        Self { quotas: RateLimiter::keyed(quota), seed: RandomState::new() }
-    }
-
-    fn admit(&self, address: Option<IpAddr>) -> Result<(), Problem> {
-        let Some(address) = address else { return Ok(()) };
-        let [low, high, ..] = self.seed.hash_one(address).to_le_bytes();
-        self.quotas.check_key(&u16::from_le_bytes([low, high])).map_err(|not_until| too_many(&not_until))
-    }
-}
-
-impl SharedRate {
-    fn admit(&self, client: Option<Client>) -> Result<(), Problem> {
-        self.by_address.admit(client.map(Client::network))?;
-        self.by_site.admit(client.map(Client::site))?;
-        self.total.check().map_err(|not_until| too_many(&not_until))
-    }
-}
-
-fn too_many(not_until: &NotUntil<<DefaultClock as governor::clock::Clock>::Instant>) -> Problem {
-    let wait = not_until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
-    let message = format!("Too many requests, please try again in {wait} s");
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rates::SHARE_OF_A_SITE;
     use poem::http::uri::Scheme;
     use poem::web::{LocalAddr, RemoteAddr};
     use poem::{Body, RequestParts};
@@ -482,14 +444,5 @@ mod tests {
         let counted = |client: &str| proxied.client_address(&forwarded("192.0.2.9:1", client)).map(|address| address.to_string());
         assert_eq!(counted("2001:db8::7:1:2:3").as_deref(), Some("2001:db8::"));
         assert_eq!(counted("::ffff:198.51.100.7").as_deref(), Some("198.51.100.7"), "an IPv4 address in IPv6 notation");
-    }
-
-    #[test]
-    fn the_memory_of_a_rate_limit_does_not_grow_with_the_number_of_addresses() {
-        let limits = Limits::default();
-        for n in 0..200_000_u32 {
-            limits.connects.admit(Some(IpAddr::V4(n.into()))).expect("seldom more than a few addresses share a quota");
-        }
-        assert!(limits.connects.quotas.len() <= 1 << 16);
     }
 }

@@ -4,6 +4,7 @@
 //! signatures with its own code, written against the published formats. If the store's rails and the sandbox disagree about a format,
 //! a contract test fails.
 
+mod admission;
 pub mod cards;
 mod did;
 mod gas_payer;
@@ -11,3 +12,5 @@ pub mod ledger;
 pub mod store;
 pub mod time;
 mod wire;
+
+pub use admission::{Admission, Write};

@@ -6,6 +6,7 @@ use crate::sandbox;
 use async_trait::async_trait;
 use poem::Route;
 use souk_domain::payment::Sandbox as SandboxSwitch;
+use souk_sandbox::Admission;
 use souk_sandbox::ledger::LedgerConfig;
 use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, StoreWithSandbox, run_process};
 use std::sync::Arc;
@@ -60,9 +61,10 @@ impl Host for Binary {
     async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<StoreWithSandbox, Failure> {
         let parts = self.parts(site, address, pace).await?;
         // Opened before the store has a card method, so that the processor has no webhook URL and sends no events.
-        let opened = sandbox::open(&parts, address, LedgerConfig { faults: true, ..LedgerConfig::default() }).await?;
+        let opened =
+            sandbox::open(&parts, address, LedgerConfig { faults: true, ..LedgerConfig::default() }, Admission::unlimited()).await?;
         sandbox::install_methods(&parts).await?;
-        let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
+        let routes = Route::new().nest("/sandbox/arcblock", opened.ledger_routes).nest("/sandbox/stripe", opened.card_routes);
         let run: Run = Box::new(move |stop: CancellationToken| {
             let processor = Arc::clone(&opened.processor);
             Box::pin(async move { processor.run(stop).await })

@@ -6,12 +6,16 @@ use crate::keys;
 use async_trait::async_trait;
 use poem::Route;
 use souk_domain::access::Did;
+use souk_domain::operation::ClockTrust;
 use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, RailError, SandboxTime, Secret};
 use souk_domain::shared::{Clock, CurrencyId, IdError, MethodId, Mode, StorageError, Timestamp};
+use souk_sandbox::Admission;
 use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
-use souk_sandbox::ledger::{self, CHAIN_ID, Ledger, LedgerConfig, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
+use souk_sandbox::ledger::{self, CHAIN_ID, Ledger, LedgerConfig, Retention, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
 use souk_sandbox::store::{SandboxDb, SandboxDbError};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// The test-mode payment methods of a new store.
@@ -28,11 +32,15 @@ fn key(parts: &Parts, prefix: &str) -> String {
     format!("{prefix}{}", bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-/// The routes of the networks, to be mounted at `/sandbox/arcblock` and `/sandbox/stripe`, and the card processor, which the caller
-/// has to run.
+/// How often old rows of the ledger are deleted.
+const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+
+/// The networks. The caller mounts the routes at `/sandbox/arcblock` and `/sandbox/stripe`, runs the processor, and lets [`prune`] delete old
+/// rows of the ledger.
 pub struct Opened {
-    pub ledger: Route,
-    pub cards: Route,
+    pub ledger_routes: Route,
+    pub card_routes: Route,
+    pub ledger: Arc<Ledger>,
     pub processor: Arc<CardProcessor>,
 }
 
@@ -51,8 +59,9 @@ pub async fn create_tables(common: &Common) -> Result<(), Failure> {
     Ok(cards::create_tables(&database).await?)
 }
 
-/// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both.
-pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig) -> Result<Opened, Failure> {
+/// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both. `admission` limits what
+/// does not come from the store.
+pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig, admission: Admission) -> Result<Opened, Failure> {
     let database = parts.sandbox.clone().ok_or("the sandbox is off")?;
     let clock = clock_of(&parts.clock);
     let ledger = Ledger::open(database.clone(), clock.clone(), parts.app_key.did().as_str(), config).await?;
@@ -71,7 +80,32 @@ pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig) -> Res
     let random = Arc::clone(&parts.random);
     let random = souk_sandbox::time::Random::new(move |bytes| random.fill(bytes));
     let processor = CardProcessor::open(database, clock, random, config).await?;
-    Ok(Opened { ledger: ledger::routes(Arc::new(ledger)), cards: cards::routes(Arc::clone(&processor)), processor })
+    let ledger = Arc::new(ledger);
+    Ok(Opened {
+        ledger_routes: ledger::routes(Arc::clone(&ledger), admission.clone()),
+        card_routes: cards::routes(Arc::clone(&processor), admission),
+        ledger,
+        processor,
+    })
+}
+
+/// Deletes what strangers made the ledger keep, while the clock is trusted, until `stop`.
+pub async fn prune(ledger: Arc<Ledger>, trust: Arc<dyn ClockTrust>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(PRUNE_EVERY);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        if !trust.is_trusted() {
+            continue;
+        }
+        match ledger.prune(&Retention::default()).await {
+            Ok(0) => {}
+            Ok(deleted) => tracing::info!(deleted, "old rows of the sandbox's ledger were deleted"),
+            Err(error) => tracing::error!(%error, "old rows of the sandbox's ledger could not be deleted"),
+        }
+    }
 }
 
 fn clock_of(clock: &Arc<dyn Clock>) -> souk_sandbox::time::Clock {

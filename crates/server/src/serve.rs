@@ -3,9 +3,10 @@
 use crate::compose::{Failure, Parts, compose};
 use crate::config::{SandboxChoice, ServeArgs, WorkArgs};
 use crate::connections::{Capacity, Pace, Server};
-use crate::faucet_limit::FaucetLimit;
 use crate::html_shell::HtmlShell;
 use crate::metrics::{CountedRequests, MetricsEndpoint};
+use crate::sandbox::Opened;
+use crate::sandbox_admission::admission;
 use crate::{demo, pages, sandbox, sandbox_off};
 use async_trait::async_trait;
 use poem::{EndpointExt, Route};
@@ -57,13 +58,13 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         return Err("the demo store needs the sandbox: remove --demo or --sandbox off".into());
     }
     let parts = compose(&args.common, public_url, own_address.clone(), choice.sandbox).await?;
-    let networks = open_sandbox(&parts, &args, &own_address).await?;
+    let limits = Arc::new(limits(&args, &parts, &capacity));
+    let networks = open_sandbox(&parts, &args, &own_address, &limits).await?;
     if args.demo {
         demo::load(&parts).await?;
     }
 
-    let app = Arc::new(app(&args, &parts, &capacity));
-    let limits = Arc::clone(&app.limits);
+    let app = Arc::new(app(&args, &parts, limits));
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
         html_shell: HtmlShell::of(&StoreModel::of(&app)),
@@ -72,11 +73,10 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         secure: parts.public_url.scheme() == "https",
         outside: outside.collect::<Vec<_>>().join(" "),
     };
-    let (mut routes, processor) = match networks {
-        Some(networks) => {
-            let ledger = FaucetLimit { inner: networks.ledger, limits: Arc::clone(&limits) };
-            let routes = Route::new().nest("/sandbox/arcblock", ledger).nest("/sandbox/stripe", networks.cards);
-            (routes, Some(networks.processor))
+    let (mut routes, running) = match networks {
+        Some(Opened { ledger_routes, card_routes, ledger, processor }) => {
+            let routes = Route::new().nest("/sandbox/arcblock", ledger_routes).nest("/sandbox/stripe", card_routes);
+            (routes, Some((ledger, processor)))
         }
         None => (Route::new().nest("/sandbox", sandbox_off::SandboxOffEndpoint), None),
     };
@@ -91,7 +91,8 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     // Health checks are answered until the last request has ended.
     let served = CancellationToken::new();
     serve_health(health_listener, &parts, &mut background, served.clone())?;
-    if let Some(processor) = processor {
+    if let Some((ledger, processor)) = running {
+        background.spawn(sandbox::prune(ledger, Arc::clone(&parts.ctx.trust), shutdown.clone()));
         let stop = shutdown.clone();
         background.spawn(async move { processor.run(stop).await });
     }
@@ -127,12 +128,12 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
 }
 
 /// Opens the sandbox's networks and adds their methods to a new store. `None`: the sandbox is off.
-async fn open_sandbox(parts: &Parts, args: &ServeArgs, own_address: &Url) -> Result<Option<sandbox::Opened>, Failure> {
+async fn open_sandbox(parts: &Parts, args: &ServeArgs, own_address: &Url, limits: &Arc<Limits>) -> Result<Option<Opened>, Failure> {
     if parts.sandbox.is_none() {
         return Ok(None);
     }
     sandbox::install_methods(parts).await?;
-    sandbox::open(parts, own_address, args.ledger()).await.map(Some)
+    sandbox::open(parts, own_address, args.ledger(), admission(Arc::clone(limits))).await.map(Some)
 }
 
 async fn listen_for_health(address: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
@@ -167,7 +168,11 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     Ok(TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))?)
 }
 
-fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
+fn limits(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> Limits {
+    Limits::behind(args.trusted_proxy.clone()).with_sockets(capacity.total / 2).reporting_to(parts.seen_proxy.clone())
+}
+
+fn app(args: &ServeArgs, parts: &Parts, limits: Arc<Limits>) -> App {
     App {
         ctx: parts.ctx.clone(),
         site: Site {
@@ -188,9 +193,7 @@ fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
         exports: Arc::new(SqlPersonalDataExports(parts.database.clone())),
         realtime: Arc::clone(&parts.realtime),
         sign_in_again_after: Duration::from_secs(u64::from(args.sign_in_again_minutes) * 60),
-        limits: Arc::new(
-            Limits::behind(args.trusted_proxy.clone()).with_sockets(capacity.total / 2).reporting_to(parts.seen_proxy.clone()),
-        ),
+        limits,
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
 use souk_domain::shared::{Clock, Random};
+use souk_sandbox::Admission;
 use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
 use souk_sandbox::ledger::{self, Generation, Ledger, LedgerConfig};
 use souk_sandbox::store::SandboxDb;
@@ -71,9 +72,9 @@ impl Networks {
         let processor = CardProcessor::open(store, clock, random, config).await.expect("opens");
         let inbox = Inbox::default();
         let cards_hang = watch::Sender::new(false);
-        let cards = hanging(cards::routes(Arc::clone(&processor)), &cards_hang);
+        let cards = hanging(cards::routes(Arc::clone(&processor), Admission::unlimited()), &cards_hang);
         let ledger_hangs = watch::Sender::new(false);
-        let ledger = hanging(ledger::routes(Arc::new(ledger)), &ledger_hangs);
+        let ledger = hanging(ledger::routes(Arc::new(ledger), Admission::unlimited()), &ledger_hangs);
         let routes = Route::new()
             .nest("/sandbox/arcblock", ledger)
             .nest("/sandbox/stripe", cards)

@@ -4,7 +4,8 @@ use super::call::{Answer, ApiError, Call, CallError, Caller, Form, Verb};
 use super::fault::Fault;
 use super::page;
 use super::processor::CardProcessor;
-use poem::http::{HeaderMap, Method, StatusCode, header};
+use crate::admission::{Admission, Write};
+use poem::http::{Method, StatusCode, header};
 use poem::{Body, Endpoint, Request, Response, Route};
 use std::io;
 use std::sync::Arc;
@@ -15,11 +16,11 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 
 /// The processor's endpoints, to be mounted at `/sandbox/stripe`.
-pub fn routes(processor: Arc<CardProcessor>) -> Route {
-    Route::new().at("/*path", Wire(processor))
+pub fn routes(processor: Arc<CardProcessor>, admission: Admission) -> Route {
+    Route::new().at("/*path", Wire(processor, admission))
 }
 
-struct Wire(Arc<CardProcessor>);
+struct Wire(Arc<CardProcessor>, Admission);
 
 impl Endpoint for Wire {
     type Output = Response;
@@ -39,6 +40,7 @@ impl Endpoint for Wire {
             ("GET", ["dashboard", "payments", id]) => Ok(self.dashboard(id).await),
             ("GET", ["challenge", _, _]) => Ok(html(StatusCode::OK, page::challenge())),
             ("POST", ["challenge", kind @ ("payment_intents" | "setup_intents"), id]) => {
+                self.1.check(&request, Write::CardStep)?;
                 let path = format!("v1/{kind}/{id}/authenticate");
                 let form = Form::parse(query, &body);
                 let answer =
@@ -54,29 +56,33 @@ impl Endpoint for Wire {
                 self.0.faults.clear();
                 Ok(Response::builder().status(StatusCode::NO_CONTENT).finish())
             }
-            ("GET", _) => Ok(self.api(Verb::Get, path, Form::parse(query, &body), request.headers()).await),
-            ("POST", _) => Ok(self.api(Verb::Post, path, Form::parse(query, &body), request.headers()).await),
-            ("DELETE", _) => Ok(self.api(Verb::Delete, path, Form::parse(query, &body), request.headers()).await),
+            ("GET", _) => self.api(&request, Verb::Get, path, Form::parse(query, &body)).await,
+            ("POST", _) => self.api(&request, Verb::Post, path, Form::parse(query, &body)).await,
+            ("DELETE", _) => self.api(&request, Verb::Delete, path, Form::parse(query, &body)).await,
             _ => Ok(self.json(&ApiError::unknown_path().answer())),
         }
     }
 }
 
 impl Wire {
-    async fn api(&self, verb: Verb, path: String, form: Form, headers: &HeaderMap) -> Response {
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    async fn api(&self, request: &Request, verb: Verb, path: String, form: Form) -> poem::Result<Response> {
+        let header = |name: &str| request.header(name);
         let open = self.0.has_faults() && path.starts_with("debug/");
         let caller = match self.0.caller(header("authorization").and_then(|value| value.strip_prefix("Bearer "))) {
             Ok(caller) => caller,
             Err(_) if open => Caller::Publishable,
-            Err(error) => return self.json(&error.answer()),
+            Err(error) => return Ok(self.json(&error.answer())),
         };
+        // The store calls with the secret key.
+        if caller == Caller::Publishable && verb != Verb::Get && !open {
+            self.1.check(request, if path == "v1/payment_methods" { Write::Card } else { Write::CardStep })?;
+        }
         let idempotency_key = header("idempotency-key").map(str::to_owned);
         let call = Call { caller, verb, path, form, idempotency_key };
         let answer = self.0.perform(&call).await;
         let answer = self.0.delay(answer, caller).await;
         let fault = if caller == Caller::Secret && !open { self.0.faults.next() } else { None };
-        match fault {
+        Ok(match fault {
             None => self.json(&answer),
             Some(Fault::Error500) => self.json(&ApiError::internal().answer()),
             Some(Fault::Delay { millis }) => {
@@ -84,7 +90,7 @@ impl Wire {
                 self.json(&answer)
             }
             Some(Fault::DropAnswer) => lost(),
-        }
+        })
     }
 
     /// Each answer has an id of its own, a replayed one too.

@@ -3,7 +3,7 @@
 use super::chain::{GAS_OF_BYTE, GAS_OF_CREATED_STATE, GAS_OF_UPDATED_STATE, GAS_STAKE_LOCK, MAX_GAS_STAKE, MIN_GAS_STAKE};
 use super::query::RootField;
 use super::rules::{self, LedgerError};
-use super::state::{Account, Entry, SendError};
+use super::state::{Account, Entry, Page, SendError};
 use super::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
 use crate::did::Address;
 use crate::time::Timestamp;
@@ -137,16 +137,18 @@ impl Ledger {
             return Err(LedgerError::new("INVALID_REQUEST", "the sandbox lists the transactions of one account only").into());
         }
         let since = Timestamp::parse_iso(argument("timeFilter", "startDateTime")).map_or(i64::MIN, Timestamp::micros);
-        let offset: usize = argument("paging", "cursor").parse().unwrap_or(0);
+        let offset: u32 = argument("paging", "cursor").parse().unwrap_or(0);
         let size = field.arguments.get("paging").and_then(|paging| paging["size"].as_u64()).unwrap_or(20).min(100);
-        let size = usize::try_from(size).unwrap_or(20);
-        let all = self.entries_since(&account, since).await?;
-        let total = all.len();
-        let valid_only = argument("validityFilter", "validity") == "VALID";
-        let page: Vec<_> = all.into_iter().filter(|entry| !valid_only || entry.code == OK).skip(offset).take(size + 1).collect();
-        let has_more = page.len() > size;
-        let listed: Vec<_> = page.into_iter().take(size).map(|entry| self.describe_listed(entry)).collect();
-        let cursor = if has_more { (offset + size).to_string() } else { String::new() };
+        let size = u32::try_from(size).unwrap_or(20);
+        let code = if argument("validityFilter", "validity") == "VALID" { OK } else { "" };
+        // One more shows whether there is another page.
+        let page = Page { offset: offset.into(), size: i64::from(size) + 1 };
+        let mut entries = self.entries_since(&account, since, code, page).await?;
+        let total = self.count_since(&account, since).await?;
+        let has_more = entries.len() > size as usize;
+        entries.truncate(size as usize);
+        let listed: Vec<_> = entries.into_iter().map(|entry| self.describe_listed(entry)).collect();
+        let cursor = if has_more { offset.saturating_add(size).to_string() } else { String::new() };
         Ok(json!({"code": OK, "page": {"cursor": cursor, "next": has_more, "total": total}, "transactions": listed}))
     }
 

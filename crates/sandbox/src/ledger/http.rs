@@ -3,9 +3,11 @@
 use super::answers::hash_of;
 use super::chain::ChainConfig;
 use super::faults::{Fault, Faults};
+use super::query::RootField;
 use super::rules::LedgerError;
 use super::state::{Entry, SendError};
 use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, TOKEN_SYMBOL, pages, query};
+use crate::admission::{Admission, Write};
 use crate::did::{self, Address};
 use crate::gas_payer;
 use crate::store::SandboxDbError;
@@ -24,11 +26,11 @@ const MAX_BODY_BYTES: usize = 256 * 1024;
 const MAX_LISTED: i64 = 50;
 
 /// The ledger's endpoints, to be mounted at `/sandbox/arcblock`.
-pub fn routes(ledger: Arc<Ledger>) -> Route {
-    Route::new().at("/*path", Wire(ledger))
+pub fn routes(ledger: Arc<Ledger>, admission: Admission) -> Route {
+    Route::new().at("/*path", Wire(ledger, admission))
 }
 
-struct Wire(Arc<Ledger>);
+struct Wire(Arc<Ledger>, Admission);
 
 impl Endpoint for Wire {
     type Output = Response;
@@ -41,8 +43,11 @@ impl Endpoint for Wire {
         let segments: Vec<&str> = path.split('/').collect();
         Ok(match (request.method(), segments.as_slice()) {
             (&Method::OPTIONS, _) => empty(),
-            (&Method::POST, ["api"]) => self.api(&body, request.headers()).await,
-            (&Method::POST, ["faucet"]) => self.faucet(&body).await,
+            (&Method::POST, ["api"]) => self.api(&request, &body).await?,
+            (&Method::POST, ["faucet"]) => {
+                self.1.check(&request, Write::TestTokens)?;
+                self.faucet(&body).await
+            }
             (&Method::GET, ["explorer", "txs", hash]) => self.transaction_page(hash).await,
             (&Method::GET, ["explorer", "accounts", address, "tokens"]) => self.account_page(address).await,
             (&Method::GET, ["debug", "transfers"]) if self.0.faults.is_some() => self.transfers().await,
@@ -64,51 +69,58 @@ struct GraphRequest {
 }
 
 impl Wire {
-    async fn api(&self, body: &[u8], headers: &HeaderMap) -> Response {
-        let Ok(request) = serde_json::from_slice::<GraphRequest>(body) else {
-            return json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", "the body is not {\"query\": …}"));
+    async fn api(&self, request: &Request, body: &[u8]) -> poem::Result<Response> {
+        let Ok(read) = serde_json::from_slice::<GraphRequest>(body) else {
+            return Ok(json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", "the body is not {\"query\": …}")));
         };
-        let request = match query::read(&request.query, &request.variables.unwrap_or_default()) {
-            Ok(request) => request,
-            Err(message) => return json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", &message)),
+        let query = match query::read(&read.query, &read.variables.unwrap_or_default()) {
+            Ok(query) => query,
+            Err(error) => return Ok(json(StatusCode::BAD_REQUEST, &graphql_error(error.code(), &error.to_string()))),
         };
-        if let Err(error) = self.0.schema.check(self.0.chain().generation, request.root(), &request.selection) {
-            return json(StatusCode::BAD_REQUEST, &json!({"errors": [{"message": error.message}]}));
+        if let Err(error) = self.0.schema.check(self.0.chain().generation, query.root(), &query.selection) {
+            return Ok(json(StatusCode::BAD_REQUEST, &json!({"errors": [{"message": error.message}]})));
         }
-        let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
+        let fault = if query.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
         match fault {
-            Some(Fault::DropRequest) => return lost(),
-            Some(Fault::Decline) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "declined on demand")),
+            Some(Fault::DropRequest) => return Ok(lost()),
+            Some(Fault::Decline) => return Ok(json(StatusCode::OK, &graphql_error("FORBIDDEN", "declined on demand"))),
             _ => {}
         }
         let mut data = Map::new();
-        for field in &request.fields {
-            let answer = if request.is_mutation {
-                match self.gas_payer(headers, field.text("tx")) {
-                    Ok(gas_payer) => self.0.execute(field, gas_payer.as_ref(), fault == Some(Fault::RecordRejection)).await,
-                    Err(error) => Err(error.into()),
-                }
-            } else {
-                self.0.answer(field).await
-            };
+        for field in &query.fields {
+            let answer = if query.is_mutation { self.send(request, field, fault).await? } else { self.0.answer(field).await };
             match answer {
                 Ok(answer) => data.insert(field.alias.clone(), field.select(answer)),
                 Err(SendError::Rejected(LedgerError { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
-                    return json(StatusCode::OK, &graphql_error(code, &message));
+                    return Ok(json(StatusCode::OK, &graphql_error(code, &message)));
                 }
-                Err(SendError::Rejected(_)) => return lost(),
+                Err(SendError::Rejected(_)) => return Ok(lost()),
                 Err(SendError::Storage(error)) => {
                     tracing::error!(%error, "the sandbox's ledger failed");
-                    return json(StatusCode::INTERNAL_SERVER_ERROR, &graphql_error("INTERNAL", "the ledger's storage failed"));
+                    return Ok(json(StatusCode::INTERNAL_SERVER_ERROR, &graphql_error("INTERNAL", "the ledger's storage failed")));
                 }
             };
         }
         match fault {
-            Some(Fault::DropAnswer) => return lost(),
+            Some(Fault::DropAnswer) => return Ok(lost()),
             Some(Fault::Delay { millis }) => tokio::time::sleep(Duration::from_millis(millis)).await,
             _ => {}
         }
-        json(StatusCode::OK, &json!({"data": data}))
+        Ok(json(StatusCode::OK, &json!({"data": data})))
+    }
+
+    /// Sends a transaction, which is limited unless it comes from the store. The outer error is that of the admission.
+    async fn send(&self, request: &Request, field: &RootField, fault: Option<Fault>) -> poem::Result<Result<Value, SendError>> {
+        let tx = field.text("tx");
+        let gas_payer = match self.gas_payer(request.headers(), tx) {
+            Ok(gas_payer) => gas_payer,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        if !self.0.is_store(gas_payer.as_ref()) {
+            let kibibytes = u32::try_from(tx.len().div_ceil(1_024)).unwrap_or(u32::MAX);
+            self.1.check(request, Write::Transaction { kibibytes })?;
+        }
+        Ok(self.0.execute(field, gas_payer.as_ref(), fault == Some(Fault::RecordRejection)).await)
     }
 
     /// The account that offers to pay the gas, if there is one and it has signed for this transaction.

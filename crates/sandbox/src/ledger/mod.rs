@@ -13,6 +13,7 @@ mod http;
 mod operations;
 mod pages;
 mod query;
+mod retention;
 mod rules;
 mod schema;
 mod stakes;
@@ -21,6 +22,7 @@ mod times;
 
 pub use chain::{ChainConfig, Generation, MAX_GAS_STAKE, MIN_GAS_STAKE};
 pub use http::routes;
+pub use retention::Retention;
 
 use crate::did::Address;
 use crate::store::{SandboxDb, SandboxDbError};
@@ -58,6 +60,8 @@ pub struct Ledger {
     db: SandboxDb,
     clock: Clock,
     token: String,
+    /// The account of the store.
+    app: String,
     schema: Schema,
     /// Tests can change it while the ledger runs.
     chain: RwLock<ChainConfig>,
@@ -71,12 +75,19 @@ pub async fn create_tables(db: &SandboxDb) -> Result<(), SandboxDbError> {
 }
 
 impl Ledger {
-    /// Opens the ledger and creates the account `app`, so that it can receive payments and be named in transactions.
+    /// Opens the ledger and creates the account of the store, `app`, so that it can receive payments and be named in transactions.
     pub async fn open(db: SandboxDb, clock: Clock, app: &str, config: LedgerConfig) -> Result<Self, SandboxDbError> {
         create_tables(&db).await?;
         let schema = Schema::parse().map_err(|error| SandboxDbError::Schema(error.to_string()))?;
-        let ledger =
-            Self { db, clock, token: token(), schema, chain: RwLock::new(config.chain), faults: config.faults.then(Faults::default) };
+        let ledger = Self {
+            db,
+            clock,
+            token: token(),
+            app: app.to_owned(),
+            schema,
+            chain: RwLock::new(config.chain),
+            faults: config.faults.then(Faults::default),
+        };
         ledger.create_account(app).await?;
         Ok(ledger)
     }

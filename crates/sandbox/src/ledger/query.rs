@@ -4,6 +4,9 @@ use async_graphql_parser::types::{Field, OperationType, Selection, SelectionSet}
 use async_graphql_value::{ConstValue, Value as Argument};
 use serde_json::{Map, Value};
 
+/// Maximum number of top-level fields of a request.
+const MAX_FIELDS: usize = 10;
+
 /// A top-level field of a request.
 pub struct RootField {
     pub name: String,
@@ -38,20 +41,50 @@ impl Request {
     }
 }
 
-/// Parses a request. The error is a message for the client's developer.
-pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, String> {
+/// Why a request is not executed. The texts are for the client's developer.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    #[error("{0}")]
+    Unreadable(String),
+    /// Each field is a lookup or a transaction of its own.
+    #[error("a request has at most {MAX_FIELDS} top-level fields")]
+    TooManyFields,
+}
+
+impl QueryError {
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "GRAPHQL_PARSE_FAILED",
+            Self::TooManyFields => "TOO_MANY_FIELDS",
+        }
+    }
+}
+
+impl From<String> for QueryError {
+    fn from(message: String) -> Self {
+        Self::Unreadable(message)
+    }
+}
+
+/// Parses a request.
+pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, QueryError> {
     let document = async_graphql_parser::parse_query(query).map_err(|error| error.to_string())?;
     let mut operations = document.operations.iter();
     let (Some((_, operation)), None) = (operations.next(), operations.next()) else {
-        return Err("exactly one operation is expected".to_owned());
+        return Err("exactly one operation is expected".to_owned().into());
     };
     let operation = &operation.node;
     if operation.ty == OperationType::Subscription {
-        return Err("subscriptions are not served here".to_owned());
+        return Err("subscriptions are not served here".to_owned().into());
+    }
+    if operation.selection_set.node.items.len() > MAX_FIELDS {
+        return Err(QueryError::TooManyFields);
     }
     let mut fields = Vec::new();
     for selection in &operation.selection_set.node.items {
-        let Selection::Field(field) = &selection.node else { return Err("fragments are not served here".to_owned()) };
+        let Selection::Field(field) = &selection.node else {
+            return Err("fragments are not served here".to_owned().into());
+        };
         fields.push(root_field(&field.node, variables)?);
     }
     let selection = operation.selection_set.node.clone();

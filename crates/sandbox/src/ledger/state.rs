@@ -4,7 +4,7 @@ use super::gas::Gas;
 use super::operations::Operation;
 use super::rules::{Change, Changes, LedgerError, ValidTransaction, overflow, receipts};
 use super::stakes::StakeMoves;
-use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, delegations, stakes, times};
+use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, delegations, retention, stakes, times};
 use crate::did::Address;
 use crate::store::{Row, SandboxDbError, SandboxTx};
 use crate::time::Timestamp;
@@ -26,11 +26,18 @@ pub const TABLES: &[&str] = &[
     delegations::TABLES[1],
     stakes::TABLES[0],
     stakes::TABLES[1],
+    retention::TABLES[0],
+    retention::TABLES[1],
+    retention::TABLES[2],
+    retention::TABLES[3],
+    retention::TABLES[4],
 ];
 
 const OK: &str = "OK";
 pub const FAUCET_TYPE: &str = "fg:t:mint_token";
 const HOUR: i64 = 3_600;
+/// A list counts its rows up to this number.
+const MAX_COUNTED: i64 = 10_000;
 /// Maximum number of tries of a transaction that conflicts with others.
 const MAX_RACES: usize = 50;
 
@@ -55,6 +62,13 @@ pub struct Account {
     pub balance: u128,
     /// Microseconds.
     pub created_at: i64,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    pub offset: i64,
+    pub size: i64,
 }
 
 pub struct Entry {
@@ -128,14 +142,19 @@ impl Ledger {
         for _ in 0..MAX_RACES {
             let result = match self.try_apply(transaction, gas_payer).await {
                 Err(Halt::Rejected(error)) if error.recorded || records_rejections => {
-                    self.record(transaction, error.code).await.and(Err(error.into()))
+                    self.record(transaction, gas_payer, error.code).await.and(Err(error.into()))
                 }
                 result => result,
             };
             match result {
                 Ok(()) => return Ok(()),
                 Err(Halt::Rejected(error)) => return Err(error.into()),
-                Err(Halt::Duplicate) => return Err(LedgerError::new("DUPLICATE_TX", "this transaction is known already").into()),
+                Err(Halt::Duplicate) => {
+                    if self.is_store(gas_payer) {
+                        self.keep(&transaction.signed.hash).await?;
+                    }
+                    return Err(LedgerError::new("DUPLICATE_TX", "this transaction is known already").into());
+                }
                 Err(Halt::SameNonce) => {
                     return Err(LedgerError::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());
                 }
@@ -150,7 +169,7 @@ impl Ledger {
         let from = transaction.signed.from();
         let mut tx = self.db.begin().await?;
         let now = self.time_of(&mut tx, from).await?;
-        insert_entry(&mut tx, transaction, OK, now.micros()).await?;
+        self.insert(&mut tx, transaction, gas_payer, OK, now).await?;
         if transaction.operation.debit_of(from) > balance_of(&mut tx, from).await? {
             return Err(insufficient().into());
         }
@@ -204,14 +223,35 @@ impl Ledger {
     }
 
     /// Records a rejected transaction under its hash.
-    async fn record(&self, transaction: &ValidTransaction, code: &str) -> Result<(), Halt> {
+    async fn record(&self, transaction: &ValidTransaction, gas_payer: Option<&Address>, code: &str) -> Result<(), Halt> {
         let from = transaction.signed.from();
         let mut tx = self.db.begin().await?;
         let now = self.time_of(&mut tx, from).await?;
-        insert_entry(&mut tx, transaction, code, now.micros()).await?;
+        self.insert(&mut tx, transaction, gas_payer, code, now).await?;
         ensure_account(&mut tx, from, now.micros()).await?;
         take_nonce(&mut tx, transaction).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// Whether the store has sent a transaction: it offers to pay the gas of each, also of those that a wallet has signed.
+    pub(super) fn is_store(&self, gas_payer: Option<&Address>) -> bool {
+        gas_payer.is_some_and(|payer| payer.as_str() == self.app)
+    }
+
+    /// Inserts a transaction, once.
+    async fn insert(
+        &self,
+        tx: &mut SandboxTx,
+        transaction: &ValidTransaction,
+        gas_payer: Option<&Address>,
+        code: &str,
+        at: Timestamp,
+    ) -> Result<(), Halt> {
+        insert_entry(tx, transaction, code, at.micros()).await?;
+        if !self.is_store(gas_payer) {
+            retention::mark_direct(tx, &transaction.signed.hash, self.clock.now().micros()).await?;
+        }
+        Ok(())
     }
 
     /// Creates an account if it does not exist.
@@ -244,7 +284,7 @@ impl Ledger {
                 Err(Halt::Storage(error)) => return Err(error),
                 Err(_) => continue,
             }
-            let rows = tx.rows("SELECT COUNT(*) FROM ledger_transactions WHERE receiver = $1", &[address.into()]).await?;
+            let rows = tx.rows("SELECT faucet_count FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
             let nth = rows.first().map_or(Ok(0), |row| row.int(0))?;
             let hash = hex::encode_upper(Sha256::digest(format!("{FAUCET_TYPE}:{address}:{}:{nth}", now.micros())));
             let amount = FAUCET_AMOUNT.to_string();
@@ -307,17 +347,30 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
-    /// The transactions of an account since a time in microseconds, newest first.
-    pub(super) async fn entries_since(&self, address: &str, since: i64) -> Result<Vec<Entry>, SandboxDbError> {
+    /// A page of the transactions of an account since a time in microseconds, newest first. `code`: empty for all.
+    pub(super) async fn entries_since(&self, address: &str, since: i64, code: &str, page: Page) -> Result<Vec<Entry>, SandboxDbError> {
         let rows = self
             .db
             .rows(
                 "SELECT hash, code, type_url, sender, receiver, at, tx, receipts FROM ledger_transactions
-                 WHERE (sender = $1 OR receiver = $1) AND at >= $2 ORDER BY at DESC, hash",
-                &[address.into(), since.into()],
+                 WHERE (sender = $1 OR receiver = $1) AND at >= $2 AND ($3 = '' OR code = $3) ORDER BY at DESC, hash LIMIT $4 OFFSET $5",
+                &[address.into(), since.into(), code.into(), page.size.into(), page.offset.into()],
             )
             .await?;
         rows.iter().map(read_entry).collect()
+    }
+
+    /// The number of these transactions, up to [`MAX_COUNTED`].
+    pub(super) async fn count_since(&self, address: &str, since: i64) -> Result<i64, SandboxDbError> {
+        let rows = self
+            .db
+            .rows(
+                "SELECT COUNT(*) FROM (SELECT 1 AS found FROM ledger_transactions
+                     WHERE (sender = $1 OR receiver = $1) AND at >= $2 LIMIT $3) AS counted",
+                &[address.into(), since.into(), MAX_COUNTED.into()],
+            )
+            .await?;
+        rows.first().map_or(Ok(0), |row| row.int(0))
     }
 
     /// All transactions that moved tokens, oldest first.
@@ -343,8 +396,12 @@ impl Ledger {
 
     /// The total supply of the token.
     pub(super) async fn supply(&self) -> Result<u128, SandboxDbError> {
-        let rows = self.db.rows("SELECT COUNT(*) FROM ledger_transactions WHERE type_url = $1", &[FAUCET_TYPE.into()]).await?;
-        let issued = rows.first().map_or(Ok(0), |row| row.int(0))?;
+        let kept = "SELECT COUNT(*) FROM ledger_transactions WHERE type_url = 'fg:t:mint_token'";
+        let deleted = "SELECT count FROM ledger_deleted WHERE type_url = 'fg:t:mint_token'";
+        let mut issued = 0;
+        for sql in [kept, deleted] {
+            issued += self.db.rows(sql, &[]).await?.first().map_or(Ok(0), |row| row.int(0))?;
+        }
         Ok(u128::try_from(issued).unwrap_or(0) * FAUCET_AMOUNT)
     }
 }

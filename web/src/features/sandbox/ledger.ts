@@ -16,6 +16,12 @@ async function checkIsOn(response: Response): Promise<void> {
   if (body.code === 'SANDBOX_OFF') throw new SandboxOff(t('off'));
 }
 
+/** The message of a refusal, such as that too much was sent from this address. */
+async function errorOf(response: Response): Promise<string> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  return error ?? `ledger responded with ${response.status}`;
+}
+
 const ADDRESS = /^[A-Za-z0-9]+$/;
 
 async function query<T>(host: string, text: string): Promise<T> {
@@ -25,7 +31,7 @@ async function query<T>(host: string, text: string): Promise<T> {
     body: JSON.stringify({ query: text }),
   });
   await checkIsOn(response);
-  if (!response.ok) throw new Error(`ledger responded with ${response.status}`);
+  if (!response.ok) throw new Error(await errorOf(response));
   const { data, errors } = (await response.json()) as { data?: T; errors?: { message: string }[] };
   if (!data) throw new Error(errors?.[0]?.message ?? 'ledger returned no data');
   return data;
@@ -123,6 +129,5 @@ export async function requestTokens(address: string): Promise<void> {
   });
   if (response.ok) return;
   await checkIsOn(response);
-  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
-  throw new Error(error ?? String(response.status));
+  throw new Error(await errorOf(response));
 }

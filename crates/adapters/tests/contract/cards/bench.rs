@@ -13,6 +13,7 @@ use souk_domain::payment::{
     MethodSettings, Outcome, RailError, SavedCard, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Amount, AttemptId, Clock, CurrencyId, CustomerId, MethodId, Mode, Random, RefundId, Timestamp};
+use souk_sandbox::Admission;
 use souk_sandbox::cards::{CardProcessor, CardProcessorConfig, Secret as SandboxSecret, Webhook, routes};
 use souk_sandbox::store::SandboxDb;
 use std::collections::VecDeque;
@@ -101,7 +102,9 @@ impl Bench {
         let random = souk_sandbox::time::Random::new(move |bytes| seeded.fill(bytes));
         let processor = CardProcessor::open(sandbox_db(db).await, sandbox_clock(&clock), random, config).await.expect("opens");
         let inbox = Arc::new(Inbox::default());
-        let app = Route::new().nest("/sandbox/stripe", routes(processor.clone())).at("/hook", poem::post(receive.data(inbox.clone())));
+        let app = Route::new()
+            .nest("/sandbox/stripe", routes(processor.clone(), Admission::unlimited()))
+            .at("/hook", poem::post(receive.data(inbox.clone())));
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(app)));
         let stopped = stop.clone();

@@ -15,6 +15,7 @@ use souk_domain::payment::{
     SignedTransaction, StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
+use souk_sandbox::Admission;
 use souk_sandbox::ledger::{CHAIN_ID, Generation, Ledger, LedgerConfig, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
 use souk_sandbox::store::SandboxDb;
 use std::path::Path;
@@ -48,6 +49,7 @@ pub struct Bench {
     pub wallet: TestWallet,
     /// Sets the customer's own time at the ledger.
     pub time: Arc<dyn SandboxTime>,
+    pub state: Arc<Ledger>,
     /// Where the ledger's routes are mounted.
     pub ledger: String,
     http: reqwest::Client,
@@ -94,12 +96,17 @@ impl Bench {
     }
 
     pub async fn with(db: &TestDatabase, faults: bool) -> Self {
+        Self::admitting(db, faults, Admission::unlimited()).await
+    }
+
+    /// With limits for writes that do not come from the store.
+    pub async fn admitting(db: &TestDatabase, faults: bool, admission: Admission) -> Self {
         let clock = Arc::new(FixedClock::default());
         let app = AppKey::from_seed(&[2; 32]);
         let config = LedgerConfig { faults, ..LedgerConfig::default() };
         let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), config).await.expect("opens");
         let ledger = Arc::new(ledger);
-        let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger)))).await;
+        let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger), admission))).await;
         let rail = Arc::new(ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail"));
         Self {
             rail,
@@ -108,7 +115,8 @@ impl Bench {
             clock,
             app,
             wallet: TestWallet::from_seed(&[1; 32]),
-            time: Arc::new(LedgerTime(ledger)),
+            time: Arc::new(LedgerTime(Arc::clone(&ledger))),
+            state: ledger,
             ledger: format!("{address}/sandbox/arcblock"),
             http: reqwest::Client::builder().no_proxy().build().expect("a client"),
             _stop: stop,

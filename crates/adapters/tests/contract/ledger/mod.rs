@@ -7,6 +7,7 @@ mod mandates;
 mod movements;
 mod payments;
 mod recorded;
+mod retention;
 mod schema;
 pub mod stakes;
 mod wire;

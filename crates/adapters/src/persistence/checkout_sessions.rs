@@ -69,7 +69,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
             .bind(session.mode)
             .bind(&session.link_id)
             .bind(session.created_at)
-            .bind(visitor.network.as_str());
+            .bind(visitor.stored());
         query.execute().await?;
         Ok(())
     }

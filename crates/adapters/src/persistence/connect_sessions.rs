@@ -25,7 +25,7 @@ impl ConnectSessions for SqlConnectSessions<'_> {
                           error, error_code, error_params, updated_at, expires_at, browser, browser_session, created_at, visitor)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
         let query = bind(self.0.query(insert), session).bind(session.browser).bind(session.browser_session).bind(session.created_at);
-        query.bind(visitor.network.as_str()).execute().await?;
+        query.bind(visitor.stored()).execute().await?;
         Ok(())
     }
 

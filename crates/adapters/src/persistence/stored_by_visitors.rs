@@ -15,6 +15,8 @@ struct Statements {
     delete: Sql,
 }
 
+/// The first 22 characters of `visitor` name the site (`VisitorNetwork::stored`).
+///
 /// The conditions of deletable rows are repeated in the deletion: a row can have become an order meanwhile.
 macro_rules! statements {
     ($table:literal, $key:literal, $deletable:literal) => {
@@ -24,9 +26,11 @@ macro_rules! statements {
             ),
             first_to_delete: sql_per_dialect!(
                 "SELECT " $key " AS row_key FROM (SELECT " $key ", created_at,
-                     row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, " $key " DESC) AS visitor_rank
-                 FROM " $table " WHERE " $deletable ") AS ranked
-                 ORDER BY visitor_rank DESC, created_at, " $key " LIMIT $1"
+                     row_number() OVER (PARTITION BY substr(visitor, 1, 22) ORDER BY network_rank, created_at DESC, " $key " DESC) AS site_rank
+                 FROM (SELECT " $key ", created_at, visitor,
+                     row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, " $key " DESC) AS network_rank
+                 FROM " $table " WHERE " $deletable ") AS by_network) AS by_site
+                 ORDER BY site_rank DESC, created_at, " $key " LIMIT $1"
             ),
             delete: sql_per_dialect!("DELETE FROM " $table " WHERE " $deletable " AND " $key " " (among "$1")),
         }

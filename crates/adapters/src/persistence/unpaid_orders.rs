@@ -36,11 +36,13 @@ macro_rules! deletable_orders {
 
 pub(super) const OLD: Sql = deletable_orders!("SELECT id", " ORDER BY created_at, id LIMIT $2");
 pub(super) const COUNT: Sql = deletable_orders!("SELECT count(*) AS n FROM (SELECT 1 AS found", " LIMIT $2) AS counted");
-/// Ranks the oldest `$3` only, so that it takes bounded time.
+/// Ranks by site and network, as visitors' other rows (`stored_by_visitors.rs`). Ranks the oldest `$3` only, so that it takes bounded time.
 pub(super) const FIRST: Sql = deletable_orders!(
-    "SELECT id FROM (SELECT id, created_at, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS visitor_rank
-         FROM (SELECT id, created_at, visitor",
-    " ORDER BY created_at, id LIMIT $3) AS oldest) AS ranked ORDER BY visitor_rank DESC, created_at, id LIMIT $2"
+    "SELECT id FROM (SELECT id, created_at,
+             row_number() OVER (PARTITION BY substr(visitor, 1, 22) ORDER BY network_rank, created_at DESC, id DESC) AS site_rank
+         FROM (SELECT id, created_at, visitor, row_number() OVER (PARTITION BY visitor ORDER BY created_at DESC, id DESC) AS network_rank
+             FROM (SELECT id, created_at, visitor",
+    " ORDER BY created_at, id LIMIT $3) AS oldest) AS by_network) AS by_site ORDER BY site_rank DESC, created_at, id LIMIT $2"
 );
 
 // Attempts are locked before sessions (the order of the billing model). While a session is locked, no intent can be inserted for it. The

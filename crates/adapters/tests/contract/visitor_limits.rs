@@ -8,7 +8,7 @@ use souk_domain::access::{ConnectSession, ConnectStatus, ConnectStep};
 use souk_domain::checkout::{Session, SessionStatus};
 use souk_domain::context::Context;
 use souk_domain::customer::ProviderCustomer;
-use souk_domain::operation::{VisitorLimits, VisitorNetwork, enforce_visitor_limits};
+use souk_domain::operation::{PSEUDONYM_LENGTH, VisitorLimits, VisitorNetwork, enforce_visitor_limits};
 use souk_domain::payment::{
     CARD_FORMS_OF_SITE, CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form,
 };
@@ -20,7 +20,9 @@ fn network(name: &str) -> VisitorNetwork {
 }
 
 fn of_site(site: &str, network: &str) -> VisitorNetwork {
-    VisitorNetwork { network: network.to_owned(), site: site.to_owned() }
+    // Pseudonyms have one length.
+    let pseudonym = |name: &str| format!("{name:.<PSEUDONYM_LENGTH$}");
+    VisitorNetwork { network: pseudonym(network), site: pseudonym(site) }
 }
 
 fn limited(db: &Database, limit: u32) -> Context {
@@ -86,6 +88,29 @@ on_both! {
         let all = ["cs_heavy0", "cs_heavy1", "cs_heavy2", "cs_heavy3", "cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"];
         assert_eq!(kept(db, &all).await, ["cs_heavy4", "cs_heavy5", "cs_heavy6", "cs_light0", "cs_light1"]);
         assert_eq!(enforce_visitor_limits(&limited(db, 5)).await.expect("enforces"), 0);
+    }
+
+    async fn a_site_with_one_row_in_each_of_its_networks_is_as_heavy_as_one_network_with_all_of_them(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for (name, visitor, seconds) in [("cs_old", network("honest"), 0), ("cs_light", network("light"), 1)] {
+            unit.sessions().insert_started(&started(name, seconds), &visitor).await.expect("inserts");
+        }
+        for number in 0..6 {
+            // Of the last network there are two rows.
+            let visitor = of_site("site", &format!("network{}", number.min(4)));
+            unit.sessions().insert_started(&started(&format!("cs_spread{number}"), 10 + number), &visitor).await.expect("inserts");
+            unit.connect_sessions().insert(&ConnectSession { token: format!("c{number}"), created_at: at(10 + number), ..connect_session() }, &visitor).await.expect("inserts");
+        }
+        let honest = ConnectSession { token: "honest".to_owned(), created_at: at(0), ..connect_session() };
+        unit.connect_sessions().insert(&honest, &network("honest")).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        enforce_visitor_limits(&limited(db, 7)).await.expect("enforces");
+        let all = ["cs_old", "cs_light", "cs_spread0", "cs_spread1", "cs_spread2", "cs_spread3", "cs_spread4", "cs_spread5"];
+        let without_the_second_row_of_a_network: Vec<_> = all.into_iter().filter(|name| *name != "cs_spread4").collect();
+        assert_eq!(kept(db, &all).await, without_the_second_row_of_a_network, "the heaviest network of the heaviest site");
+        enforce_visitor_limits(&limited(db, 4)).await.expect("enforces");
+        assert_eq!(kept(db, &all).await, ["cs_old", "cs_light", "cs_spread3", "cs_spread5"]);
+        assert_eq!(kept_connections(db, &["honest", "c0", "c1", "c2", "c3", "c4", "c5"]).await, ["honest", "c2", "c3", "c5"]);
     }
 
     async fn more_visitors_than_any_list_holds_are_cut_to_the_same_number_of_rows(db: &TestDatabase) {

@@ -1,6 +1,7 @@
 //! Signed links in emails: without signing in, their holder can view one invoice or subscription, pay its unpaid amount, and undo the
 //! scheduled cancellation of the subscription.
 
+use crate::operation::PSEUDONYM_LENGTH;
 use crate::shared::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +66,7 @@ impl SignedLinks {
     /// The pseudonym of a network address: the same in every process of the store, and it reveals nothing without its key.
     #[must_use]
     pub fn pseudonym(&self, address: &str) -> String {
-        self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(22).collect()
+        self.0.sign(&Use::Visitor.text_to_sign(address)).chars().take(PSEUDONYM_LENGTH).collect()
     }
 
     /// What a token grants access to; `None`: it is forged, changed or expired.

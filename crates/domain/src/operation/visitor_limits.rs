@@ -78,6 +78,17 @@ pub struct VisitorNetwork {
     pub site: String,
 }
 
+/// The length of a pseudonym, in characters.
+pub const PSEUDONYM_LENGTH: usize = 22;
+
+impl VisitorNetwork {
+    /// The text by which a row names its visitor. Its first [`PSEUDONYM_LENGTH`] characters name the site, so that rows can be ranked by it.
+    #[must_use]
+    pub fn stored(&self) -> String {
+        format!("{}{}", self.site, self.network)
+    }
+}
+
 /// A table that visitors fill, and its rows that may be deleted at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisitorTable {
@@ -102,8 +113,10 @@ impl VisitorTable {
 pub trait StoredByVisitors: Send {
     /// The number of rows, at most `limit`, so that counting takes bounded time.
     async fn count(&mut self, table: VisitorTable, limit: u32) -> Result<u32, StorageError>;
-    /// The keys of the `limit` rows to delete first. A row's rank is the number of rows of its visitor that are as new or newer. The highest
-    /// rank is deleted first, and of equal ranks the oldest row. So the visitors with most rows are cut down to the same number of rows.
+    /// The keys of the `limit` rows to delete first. A row's rank in its network is the number of the network's rows that are as new or newer.
+    /// Its rank in its site is its place among the site's rows, ordered by their ranks in their networks and then newest first. The highest
+    /// rank in a site is deleted first, and of equal ranks the oldest row. So the sites with most rows are cut down to the same number of
+    /// rows, and within a site the networks with most rows.
     async fn first_to_delete(&mut self, table: VisitorTable, limit: u32) -> Result<Vec<String>, StorageError>;
     /// Deletes rows that may still be deleted. Returns their number.
     async fn delete(&mut self, table: VisitorTable, keys: &[String]) -> Result<u64, StorageError>;

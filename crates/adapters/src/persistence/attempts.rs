@@ -3,7 +3,8 @@
 use super::columns::keys;
 use super::listing::sql_per_dialect;
 use super::secret_box::{SecretBox, place};
-use super::{Connection, Row, Sql, Values, json, payments_on_hold};
+use super::payments_on_hold::{self, not_on_hold};
+use super::{Connection, Row, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
@@ -27,18 +28,34 @@ const LOCK_INVOICES: Sql = sql_per_dialect!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
 const LOCK_INVOICE: Sql = sql_per_dialect!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
+/// An open attempt that an owner does not have to decide about.
+macro_rules! undecided {
+    () => {
+        concat!("status IN ('open', 'unknown') AND ", not_on_hold!())
+    };
+}
+
 /// Looks up each method in the index, because a long backlog of one must not make the search slow.
-pub(super) const NETWORKS_DUE: &str = "SELECT id FROM payment_methods m WHERE EXISTS (
-      SELECT 1 FROM attempts a WHERE a.method_id = m.id AND a.status IN ('open', 'unknown') AND a.check_at <= $1) ORDER BY id";
+pub(super) const NETWORKS_DUE: &str = concat!(
+    "SELECT id FROM payment_methods m WHERE EXISTS (SELECT 1 FROM attempts WHERE method_id = m.id AND ",
+    undecided!(),
+    " AND check_at <= $1) ORDER BY id"
+);
 pub(super) const CLAIM_DUE: Sql = Sql {
-    sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
-                 (SELECT id FROM attempts WHERE method_id = $4 AND status IN ('open', 'unknown') AND check_at <= $1
-                  ORDER BY check_at, id LIMIT $3)
-             RETURNING id",
-    postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM attempts WHERE method_id = $4 AND status IN ('open', 'unknown') AND check_at <= $1
-                    ORDER BY check_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-               UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
+    sqlite: concat!(
+        "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
+             (SELECT id FROM attempts WHERE method_id = $4 AND ",
+        undecided!(),
+        " AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
+         RETURNING id"
+    ),
+    postgres: concat!(
+        "WITH due AS MATERIALIZED
+             (SELECT id FROM attempts WHERE method_id = $4 AND ",
+        undecided!(),
+        " AND check_at <= $1 ORDER BY check_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+         UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id"
+    ),
 };
 const RELEASE: Sql = sql_per_dialect!(
     "UPDATE attempts SET check_at = $4, sent_at = CASE WHEN sent_at = $2 THEN NULL ELSE sent_at END

@@ -1,5 +1,6 @@
 //! How far work is behind, for the owner's metrics. Every statement reads a bounded number of rows.
 
+use super::payments_on_hold::not_on_hold;
 use super::{Database, Row};
 use souk_domain::shared::{StorageError, Timestamp};
 use std::time::Duration;
@@ -37,8 +38,11 @@ const SCANS: [(&str, &str); 4] = [
     ("retries", "SELECT retry_at AS due FROM invoices WHERE retry_at IS NOT NULL AND clock_id IS NULL ORDER BY retry_at, id LIMIT 1"),
     (
         "attempts",
-        "SELECT due FROM (SELECT (SELECT check_at FROM attempts WHERE method_id = m.id AND status IN ('open', 'unknown')
-             ORDER BY check_at, id LIMIT 1) AS due FROM payment_methods m) AS first WHERE due IS NOT NULL ORDER BY due LIMIT 1",
+        concat!(
+            "SELECT due FROM (SELECT (SELECT check_at FROM attempts WHERE method_id = m.id AND status IN ('open', 'unknown') AND ",
+            not_on_hold!(),
+            " ORDER BY check_at, id LIMIT 1) AS due FROM payment_methods m) AS first WHERE due IS NOT NULL ORDER BY due LIMIT 1"
+        ),
     ),
     ("stakes", "SELECT return_at AS due FROM stakes WHERE return_at IS NOT NULL AND reserved_by IS NULL ORDER BY return_at, id LIMIT 1"),
 ];

@@ -13,6 +13,14 @@ macro_rules! on_hold {
     };
 }
 
+/// The opposite condition, for searches that read attempts only.
+macro_rules! not_on_hold {
+    () => {
+        "(status <> 'unknown' OR purpose <> 'payment' OR last_error ->> 'code' IS DISTINCT FROM 'amount_differs')"
+    };
+}
+pub(super) use not_on_hold;
+
 macro_rules! on_hold_in_mode {
     () => {
         concat!(on_hold!("$5"), " AND EXISTS (SELECT 1 FROM payment_methods m WHERE m.id = a.method_id AND m.livemode = $4)")

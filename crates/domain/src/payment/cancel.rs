@@ -10,12 +10,13 @@ use super::{
 use crate::context::Context;
 use crate::shared::AttemptId;
 
-/// Cancels the attempt at its network. Returns whether the attempt is no longer open. Does nothing while the attempt's jobs are paused or a
-/// restored store is held.
+/// Cancels the attempt at its network. Returns whether the attempt is no longer open. Does nothing while the attempt's jobs are paused, while it
+/// is on hold, or while a restored store is held.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(true) };
-    if ctx.networks.is_paused(&context.method) || ctx.networks.is_held() {
+    // The owner decides about an attempt on hold.
+    if ctx.networks.is_paused(&context.method) || ctx.networks.is_held() || context.attempt.is_on_hold() {
         return Ok(false);
     }
     let outcome = cancel_at_network(ctx, &context).await;

@@ -503,10 +503,10 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Claims a poll of the network, if the attempt was not touched since `since`. Of several concurrent callers, one gets true.
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// The methods of open attempts whose `check_at` has come.
+    /// The methods of open attempts whose `check_at` has come, without those on hold.
     async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError>;
-    /// Claims open attempts of a method whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
-    /// them; `sent_at` becomes `now` for those that were never claimed before.
+    /// Claims open attempts of a method whose `check_at` has come and that are not on hold, and sets it to `again_at`, so that no other
+    /// worker claims them. The claimer may send them; `sent_at` becomes `now` for those that were never claimed before.
     async fn claim_due(
         &mut self,
         method: &MethodId,

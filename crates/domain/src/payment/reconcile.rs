@@ -65,13 +65,13 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
             continue;
         }
         let lease = if trigger == Trigger::Initial { claim_first_send(ctx, &id).await? } else { lease };
-        let Some(mut context) = load(ctx, &id).await? else { continue };
+        let Some(mut context) = load_undecided(ctx, &id).await? else { continue };
         let mut slot = None;
         // Payers who wait on a page do not wait for a slot.
         if trigger == Trigger::Reconciler {
             slot = ctx.networks.acquire(&context.method.id, trigger).await;
             // The attempt may have changed during the wait.
-            let Some(found) = load(ctx, &id).await? else { continue };
+            let Some(found) = load_undecided(ctx, &id).await? else { continue };
             context = found;
             // A caller without a lease has a reason to believe that the network answers.
             if let Some(lease) = lease
@@ -98,7 +98,7 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
 /// Looks an attempt up in a restored store that must not send anything. If its network does not know it, it stays as it is: unsent, if it
 /// was not sent before the backup.
 async fn look_up(ctx: &Context, id: &AttemptId, lease: Option<Lease>) -> Result<(), SettlementError> {
-    let Some(context) = load(ctx, id).await? else { return Ok(()) };
+    let Some(context) = load_undecided(ctx, id).await? else { return Ok(()) };
     match query_or_send(ctx, &context, Trigger::Poll).await {
         Outcome::NotFound | Outcome::Unknown(_) => {}
         // The next attempts that this writes are looked up when they are due.
@@ -150,7 +150,7 @@ pub async fn poll_network(ctx: &Context, open: &Attempt) -> Result<bool, Settlem
 }
 
 async fn poll_since(ctx: &Context, open: &Attempt, since: Timestamp, now: Timestamp) -> Result<bool, SettlementError> {
-    if open.updated_at > since {
+    if open.updated_at > since || open.is_on_hold() {
         return Ok(false);
     }
     let mut unit = ctx.store.begin().await?;
@@ -239,7 +239,7 @@ pub async fn check_due_at(ctx: &Context, method: &MethodId, limit: u32) -> Resul
 
 /// Reconciles an attempt, or cancels it if it is abandoned.
 async fn check(ctx: &Context, id: &AttemptId, lease: Lease) -> Result<(), SettlementError> {
-    let Some(context) = load(ctx, id).await? else { return Ok(()) };
+    let Some(context) = load_undecided(ctx, id).await? else { return Ok(()) };
     if !ctx.trust.is_trusted() || !is_abandoned(&context.attempt, ctx.now()) {
         return reconcile(ctx, id, Trigger::Reconciler, Some(lease)).await;
     }
@@ -253,6 +253,11 @@ async fn check(ctx: &Context, id: &AttemptId, lease: Lease) -> Result<(), Settle
 fn is_abandoned(attempt: &Attempt, now: Timestamp) -> bool {
     let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
     is_setup && attempt.session_id.is_none() && now.since(attempt.created_at) >= CARD_SETUP_LIFETIME
+}
+
+/// The attempt, if its network can still decide it: it is open and not on hold.
+async fn load_undecided(ctx: &Context, id: &AttemptId) -> Result<Option<AttemptContext>, SettlementError> {
+    Ok(load(ctx, id).await?.filter(|context| !context.attempt.is_on_hold()))
 }
 
 /// The attempt, if it is still open.

@@ -129,8 +129,7 @@ async fn record_other(ctx: &Context, unit: &mut dyn UnitOfWork, answer: &Answer<
     let Answer { context, outcome } = *answer;
     let attempt = &context.attempt;
     if attempt.is_on_hold() {
-        let on_hold = Undecided { status: attempt.status, intent: IntentStatus::Processing, error: attempt.last_error.clone() };
-        on_hold.record(ctx, unit, attempt, trigger).await?;
+        // An answer to a call that began before the hold.
         return Ok(());
     }
     let undecided = match outcome {

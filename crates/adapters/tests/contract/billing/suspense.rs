@@ -4,14 +4,18 @@ use super::bench::MONTHLY;
 use super::card_bench::{CardBuyer, Standing, Used};
 use super::plans::subscribed;
 use crate::checkout_fixtures::id;
+use souk_adapters::persistence::backlog;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, SubscriptionStatus, SuspenseError, SuspenseTo};
+use souk_domain::context::Context;
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
-    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER, Reversal,
+    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Breakers, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER, Reversal,
     Settlement, Trigger,
 };
 use souk_domain::shared::{Amount, AttemptId, Mode};
+use std::sync::Arc;
+use std::time::Duration;
 
 impl CardBuyer {
     /// Records an outcome that the network reports for an attempt.
@@ -84,6 +88,30 @@ on_both! {
         let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
         assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "the rest can be paid again");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn the_network_is_not_asked_about_a_payment_on_hold(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (_, id, payment) = on_hold(&buyer, "1", 700).await;
+        buyer.billing.wait(Duration::from_secs(2 * 86_400));
+        // Breakers list the networks that were called.
+        let breakers = Arc::new(Breakers::default());
+        let ctx = &buyer.billing.ctx;
+        let ctx = Context { networks: ctx.networks.clone().with_breakers(breakers.clone()), ..ctx.clone() };
+        let before = buyer.attempt(&id).await;
+        assert_eq!((payment::networks_due(&ctx).await.expect("reads"), payment::check_due(&ctx, 100).await.expect("looks")), (Vec::new(), 0));
+        let lags = backlog(buyer.billing.database(), ctx.now()).await.expect("reads").due;
+        assert!(lags.iter().any(|(scan, lag)| *scan == "attempts" && lag.is_zero()), "{lags:?}");
+        payment::settle(&ctx, &id).await.expect("does nothing");
+        assert!(!payment::poll_network(&ctx, &before).await.expect("does nothing"));
+        assert!(!payment::cancel_attempt(&ctx, &id).await.expect("does nothing"), "it is still open");
+        assert_eq!((buyer.attempt(&id).await, breakers.statuses().len()), (before, 0));
+
+        buyer.refund_in_dashboard(&payment, 200).await;
+        buyer.check(&payment).await;
+        let resolved = billing::resolve_suspense(&ctx, Mode::Test, &id, SuspenseTo::Balance).await.expect("is resolved");
+        assert_eq!((resolved.amount, buyer.billing.customer_balance().await), (Amount::new(500), 500));
         buyer.billing.is_sound().await;
     }
 

@@ -39,6 +39,8 @@ const LOG_DEFAULT: &str = "warn,souk=info";
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The allocator asks for huge pages, of which a store that does little uses a small part: they would double its memory.
+    let huge_pages = rustix::thread::disable_transparent_huge_pages(true);
     let mut cli = Cli::try_parse().unwrap_or_else(|error| hide_secrets(error).exit());
     // Whatever this process writes is for this user only: databases, mails, uploads.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -51,6 +53,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if let Err(error) = huge_pages {
+        tracing::debug!(%error, "this system cannot switch huge pages off for a process, so that more memory is used");
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -114,7 +114,7 @@ describe('the errors of the server', () => {
   });
 
   it('are found by this test', () => {
-    expect(uses).toContainEqual({ path: 'limits.rs', code: 'TOO_MANY_REQUESTS', params: ['seconds'] });
+    expect(uses).toContainEqual({ path: 'rates.rs', code: 'TOO_MANY_REQUESTS', params: ['seconds'] });
     expect(uses).toContainEqual({ path: 'problem/mod.rs', code: 'TOO_LONG', params: ['field', 'max'] });
     expect(uses).toContainEqual({ path: 'problem/subscriptions.rs', code: 'AMOUNT_TOO_LARGE', params: ['maximum'] });
     expect(uses).toContainEqual({ path: 'problem/mod.rs', code: 'NETWORK_DECLINED', params: ['reason'] });

@@ -2,8 +2,8 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::secret_box::{SecretBox, place};
 use super::payments_on_hold::{self, not_on_hold};
+use super::secret_box::{SecretBox, place};
 use super::{Connection, Row, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;

@@ -20,6 +20,7 @@ use souk_domain::pricing::{Metadata, ProductNames};
 use souk_domain::shared::Text;
 use souk_domain::shared::*;
 use souk_domain::storage::{Store, UnitOfWork};
+use souk_domain::store::Entitlement;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -288,6 +289,23 @@ pub fn card_attempt(name: &str, intent: &str) -> Attempt {
 pub fn wallet_attempt(name: &str, intent: &str, hash: &str) -> Attempt {
     let kind = AttemptKind::Wallet { payer: did("z1buyer"), bytes: vec![0, 255, 7], hash: hash.to_owned() };
     Attempt { kind, ..card_attempt(name, intent) }
+}
+
+/// What the holder has bought in the session `cs_1`.
+pub fn entitlement(holder: &str, app: &str) -> Entitlement {
+    Entitlement {
+        id: id("ent_1"),
+        mode: Mode::Test,
+        holder: did(holder),
+        app: did(app),
+        session_id: id("cs_1"),
+        subscription_id: None,
+        invoice_id: None,
+        invoice_item_id: None,
+        acquired_at: at(0),
+        revoked_at: None,
+        suspended_at: None,
+    }
 }
 
 pub fn invoice(name: &str) -> Invoice {

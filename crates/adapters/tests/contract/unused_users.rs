@@ -1,7 +1,7 @@
 //! Users who have nothing in the store are deleted with their customers. A user who has anything keeps everything.
 
 use crate::catalogue::{app, shelve};
-use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, id, insert_checkout, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, entitlement, id, insert_checkout, read};
 use crate::unpaid_orders::{expired, is_postgres, mandate, unpaid_stake, write};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
@@ -110,20 +110,8 @@ on_both! {
         insert_with_customer(unit.as_mut(), "z1both", "cus_test").await;
         unit.customers().upsert(&Customer { mode: Mode::Live, ..customer("cus_live", "z1both") }).await.expect("inserts");
         insert_with_customer(unit.as_mut(), "z1holder", "cus_holder").await;
-        let entitlement = Entitlement {
-            id: id("ent_1"),
-            mode: Mode::Test,
-            holder: did("z1holder"),
-            app: did("z1app"),
-            session_id: id("cs_1"),
-            subscription_id: None,
-            invoice_id: None,
-            invoice_item_id: None,
-            acquired_at: at(0),
-            revoked_at: Some(at(1)),
-            suspended_at: None,
-        };
-        unit.entitlements().grant(&entitlement).await.expect("grants");
+        let revoked = Entitlement { revoked_at: Some(at(1)), ..entitlement("z1holder", "z1app") };
+        unit.entitlements().grant(&revoked).await.expect("grants");
         // Signed in again, or changed their profile, since the time from which users are unused.
         insert_with_customer(unit.as_mut(), "z1back", "cus_back").await;
         let mut back = unit.users().find(&did("z1back")).await.expect("reads").expect("exists");

@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use super::plans::subscribed;
 use crate::catalogue::{app, shelve};
-use crate::checkout_fixtures::{did, id};
+use crate::checkout_fixtures::{did, entitlement, id};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
@@ -28,17 +28,10 @@ async fn bought_once(db: &TestDatabase) -> (Billing, Invoice) {
     };
     billing.insert_invoice(&purchase).await;
     let entitlement = Entitlement {
-        id: id("ent_1"),
-        mode: Mode::Test,
-        holder: did("z1holder"),
-        app: did("z1app"),
-        session_id: id("cs_1"),
-        subscription_id: None,
         invoice_id: Some(purchase.id.clone()),
         invoice_item_id: Some(id("ii_1")),
         acquired_at: billing.start,
-        revoked_at: None,
-        suspended_at: None,
+        ..entitlement("z1holder", "z1app")
     };
     let mut unit = billing.ctx.store.begin().await.expect("begins");
     unit.entitlements().grant(&entitlement).await.expect("grants");

@@ -10,8 +10,8 @@ use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, Subscripti
 use souk_domain::context::Context;
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
-    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Breakers, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER, Reversal,
-    Settlement, Trigger,
+    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Breakers, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER,
+    Reversal, Settlement, Trigger,
 };
 use souk_domain::shared::{Amount, AttemptId, Mode};
 use std::sync::Arc;

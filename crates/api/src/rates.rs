@@ -85,8 +85,9 @@ impl SharedRate {
     /// Counts `count` at once, of what is not counted by calls.
     pub fn admit_many(&self, client: Option<Client>, count: u32) -> Result<(), Problem> {
         let count = positive(count);
-        self.by_address.admit_many(client.map(Client::network), count)?;
+        // The site comes first: what it is refused must not use up the quotas of addresses, some of which others share.
         self.by_site.admit_many(client.map(Client::site), count)?;
+        self.by_address.admit_many(client.map(Client::network), count)?;
         self.total.check_n(count).map_err(|_| Problem::body_too_large())?.map_err(|not_until| too_many(&not_until))
     }
 }

@@ -11,14 +11,14 @@ pub(super) fn reserved_of(reserved: &[StockReservation], price: &PriceId) -> u64
 }
 
 /// Reserves exactly the quantities of the session. Stocks are locked in id order to avoid deadlocks between buyers. If another buyer has
-/// taken the stock meanwhile, the unit of work conflicts, and the next try reports it.
+/// taken the stock meanwhile, the unit of work conflicts, and the next try reports it. False: the reservations are as they were.
 pub(super) async fn reserve_stock(
     unit: &mut dyn UnitOfWork,
     session: &Session,
     items: &[CatalogueItem],
     reserved: &[StockReservation],
     now: Timestamp,
-) -> Result<(), StorageError> {
+) -> Result<bool, StorageError> {
     let mut by_stock: Vec<_> = session.items.iter().zip(items).collect();
     by_stock.sort_by(|(_, a), (_, b)| (a.price.stock_id(), &a.price.id).cmp(&(b.price.stock_id(), &b.price.id)));
     let reservation =
@@ -26,7 +26,7 @@ pub(super) async fn reserve_stock(
     let reservations: Vec<_> = by_stock.iter().map(reservation).collect();
     let is_unchanged = reservations.len() == reserved.len() && reservations.iter().all(|reservation| reserved.contains(reservation));
     if is_unchanged {
-        return Ok(());
+        return Ok(false);
     }
     if !reserved.is_empty() {
         unit.prices().release(&session.id).await?;
@@ -34,5 +34,5 @@ pub(super) async fn reserve_stock(
     for reservation in &reservations {
         unit.prices().reserve(&session.id, reservation, now).await?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -75,25 +75,19 @@ impl Ledger {
         let mut deleted = 0;
         loop {
             let mut tx = self.db.begin().await?;
-            let values = [until.into(), CHUNK.into()];
-            tx.execute(
-                "DELETE FROM ledger_transactions WHERE hash IN
-                     (SELECT hash FROM ledger_direct WHERE at <= $1 ORDER BY at, hash LIMIT $2)",
-                &values,
-            )
-            .await?;
-            let count = tx
-                .execute(
-                    "DELETE FROM ledger_direct WHERE hash IN
-                         (SELECT hash FROM ledger_direct WHERE at <= $1 ORDER BY at, hash LIMIT $2)",
-                    &values,
-                )
-                .await?;
-            tx.commit().await?;
-            if count == 0 {
+            let oldest = "SELECT hash FROM ledger_direct WHERE at <= $1 ORDER BY at, hash LIMIT $2";
+            let oldest = tx.rows(oldest, &[until.into(), CHUNK.into()]).await?;
+            if oldest.is_empty() {
                 return Ok(deleted);
             }
-            deleted += count;
+            for row in oldest {
+                let hash = row.text(0)?;
+                // Another process may have deleted it, or the store has sent it meanwhile.
+                if tx.execute("DELETE FROM ledger_direct WHERE hash = $1", &[(&hash).into()]).await? == 1 {
+                    deleted += tx.execute("DELETE FROM ledger_transactions WHERE hash = $1", &[(&hash).into()]).await?;
+                }
+            }
+            tx.commit().await?;
         }
     }
 

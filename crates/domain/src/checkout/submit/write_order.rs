@@ -130,9 +130,8 @@ pub(super) async fn write_order(
     for obsolete in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
         unit.invoices().drop_draft(obsolete, now).await?;
     }
-    let takes_limited_stock = reserved.is_empty() && items.iter().any(|item| item.price.quantity_available > 0);
-    reserve_stock(unit.as_mut(), &session, &items, &reserved, now).await?;
-    if takes_limited_stock {
+    let takes_stock = reserve_stock(unit.as_mut(), &session, &items, &reserved, now).await?;
+    if takes_stock && items.iter().any(|item| item.price.quantity_available > 0) {
         // Counted while the stock is locked, so that submits at the same time do not exceed the limit with one price.
         let max = ctx.limits.reserved_orders;
         if unit.sessions().count_reserving(&session, &submission.payer.did, max).await? >= max {

@@ -18,8 +18,8 @@ pub struct Registry {
 
 #[derive(Default)]
 struct State {
-    /// The number of the next wait. Waits are ordered by it.
-    next: u64,
+    /// The number of the last wait. Waits are ordered by it, and begin with 1.
+    last: u64,
     /// The connections whose request is not complete, longest waiting first.
     waiting: BTreeMap<u64, Arc<Seat>>,
     peers: HashMap<IpAddr, Peer>,
@@ -38,7 +38,7 @@ pub struct Seat {
     registry: Arc<Registry>,
     /// The address or network that counts; `None` if it is exempt.
     peer: Option<IpAddr>,
-    /// The number of its current wait. Changed under the registry's lock.
+    /// The number of its current wait; 0: it has never waited. Changed under the registry's lock.
     wait: AtomicU64,
     /// Asked to close, or closed. Changed under the registry's lock.
     is_closing: AtomicBool,
@@ -173,8 +173,8 @@ impl State {
             return;
         }
         self.end_wait(seat);
-        let number = self.next;
-        self.next += 1;
+        self.last += 1;
+        let number = self.last;
         seat.wait.store(number, Ordering::Relaxed);
         self.waiting.insert(number, Arc::clone(seat));
         if let Some(peer) = seat.peer {
@@ -380,6 +380,14 @@ mod tests {
         drop(slot.await);
         drop(last);
         assert_eq!(registry.counts(), Counts { open: 0, waiting: 0, arriving: 0, closing: 0 });
+    }
+
+    #[test]
+    fn the_first_connection_keeps_its_place_when_another_one_connects() {
+        let registry = registry(10, 10);
+        let first = connect(&registry, "192.0.2.1").expect("a place");
+        let second = connect(&registry, "192.0.2.1").expect("a place");
+        assert!(first.seat().begin_request() && second.seat().begin_request());
     }
 
     #[test]

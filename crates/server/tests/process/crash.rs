@@ -109,7 +109,7 @@ async fn kill_once(settings: &Settings, client: &StoreClient, random: &dyn Rando
     for network in ["sandbox/arcblock/faults", "sandbox/stripe/faults"] {
         if below(random, 3) == 0 {
             let order = json!({ "mode": "drop_answer", "count": 1 + below(random, 2) });
-            client.post(network, None, order).await.expect("the sandbox takes orders");
+            client.post(network, None, order).await.unwrap_or_else(|error| panic!("the sandbox takes orders: {error:?}; {}", souk.log()));
         }
     }
     tokio::time::sleep(Duration::from_millis(below(random, LIFE_MS).into())).await;

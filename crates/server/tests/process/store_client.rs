@@ -95,7 +95,7 @@ impl StoreClient {
         if let Some(form) = options.form {
             request = request.form(form);
         }
-        let lost = |error: reqwest::Error| CallError::Lost(error.to_string());
+        let lost = |error: reqwest::Error| CallError::Lost(format!("{error:?}"));
         let begun = Instant::now();
         let response = request.send().await.map_err(lost)?;
         let status = response.status();

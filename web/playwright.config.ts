@@ -71,7 +71,8 @@ const SANDBOX_OFF = [
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
-  workers: 2,
+  // The browsers wait half of the time, so that two cores serve three of them.
+  workers: 3,
   timeout: 30_000,
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',

@@ -34,6 +34,8 @@ export BEAN_CHECK
 
 step "formatting"
 cargo fmt --all --check
+# Both sides of a merge once stood in a guide.
+if git grep -nE '^(<{7}|>{7}) '; then echo "test.sh: these lines are left from a merge" >&2; exit 1; fi
 
 step "web: lint, unit tests, types, build, size budgets"
 (cd web && npm run lint && npm test && npm run build)

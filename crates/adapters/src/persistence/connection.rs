@@ -133,7 +133,7 @@ impl Connection {
         self.query(text)
     }
 
-    fn is_sqlite(&self) -> bool {
+    pub(super) fn is_sqlite(&self) -> bool {
         matches!(self.state, ConnectionState::Sqlite(_) | ConnectionState::NotBegun(Engine::Sqlite { .. }))
     }
 

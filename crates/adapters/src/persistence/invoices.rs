@@ -171,10 +171,12 @@ impl Invoices for SqlInvoices<'_> {
         Ok(self.0.update(UPDATE, rows, IS_AS_BEFORE).await? == changes.len() as u64)
     }
 
-    async fn decline(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE invoices SET status = 'uncollectible', failure_count = failure_count + 1, retry_at = $2, updated_at = $3
-                      WHERE id = $1 AND status IN ('open', 'uncollectible')";
-        Ok(self.0.query(update).bind(id).bind(retry_at).bind(now).execute().await? == 1)
+    async fn decline_all(&mut self, retries: &[ScheduledRetry], now: Timestamp) -> Result<bool, StorageError> {
+        let row = |retry: &ScheduledRetry| Values::default().bind(&retry.id).bind(retry.at).bind(now);
+        let is_due = "invoices.id = new.column1 AND invoices.status IN ('open', 'uncollectible')";
+        let set = "UPDATE invoices SET status = 'uncollectible', failure_count = failure_count + 1, retry_at = new.column2,
+            updated_at = new.column3";
+        Ok(self.0.update(set, retries.iter().map(row).collect(), is_due).await? == retries.len() as u64)
     }
 
     async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError> {

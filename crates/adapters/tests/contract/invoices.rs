@@ -16,6 +16,10 @@ async fn row(db: &Database, of: &InvoiceId) -> (Invoice, Vec<InvoiceItem>) {
     (found, unit.invoices().items(of).await.expect("reads"))
 }
 
+fn retry(invoice: &InvoiceId, due_at: i64) -> ScheduledRetry {
+    ScheduledRetry { id: invoice.clone(), at: Some(at(due_at)) }
+}
+
 /// The changes that the repository itself restricts to some statuses. All other changes are compare-and-set updates.
 const GUARDED: [InvoiceChange; 4] = [InvoiceChange::Rewrite, InvoiceChange::Decline, InvoiceChange::Reschedule, InvoiceChange::Drop];
 
@@ -32,9 +36,9 @@ async fn apply(db: &Database, to: &InvoiceId, change: InvoiceChange) -> Option<b
                 written => Some(written.is_ok()),
             };
         }
-        InvoiceChange::Decline => Some(unit.invoices().decline(to, Some(at(9)), now).await.expect("declines")),
+        InvoiceChange::Decline => Some(unit.invoices().decline_all(&[retry(to, 9)], now).await.expect("declines")),
         InvoiceChange::Reschedule => {
-            unit.invoices().schedule_all(&[ScheduledRetry { id: to.clone(), at: Some(at(9)) }]).await.expect("schedules");
+            unit.invoices().schedule_all(&[retry(to, 9)]).await.expect("schedules");
             None
         }
         InvoiceChange::Drop => Some(unit.invoices().drop_draft(to, now).await.expect("drops")),
@@ -373,8 +377,8 @@ on_both! {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
-        assert!(unit.invoices().decline(&id("in_1"), Some(at(8)), at(6)).await.expect("declines"));
-        assert!(unit.invoices().decline(&id("in_1"), Some(at(9)), at(7)).await.expect("declines"));
+        assert!(unit.invoices().decline_all(&[retry(&id("in_1"), 8)], at(6)).await.expect("declines"));
+        assert!(unit.invoices().decline_all(&[retry(&id("in_1"), 9)], at(7)).await.expect("declines"));
         let declined = unit.invoices().find(&id("in_1")).await.expect("reads").expect("is there");
         assert_eq!((declined.status, declined.failure_count, declined.retry_at), (InvoiceStatus::Uncollectible, 2, Some(at(9))));
         unit.commit().await.expect("commits");

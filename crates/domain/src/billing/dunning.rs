@@ -3,10 +3,10 @@
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{nonces, publish_charges};
 use super::limits::ChargeBudget;
-use super::reminders::notify_overdue;
+use super::notifications::messages_of;
+use super::reminders::overdue_messages;
 use super::{
-    BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, ScheduledRetry, Scope, Subscription,
-    TimelineEvent, notify,
+    BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, ScheduledRetry, Scope, Subscription, TimelineEvent,
 };
 use crate::context::Context;
 use crate::payment::{Decline, RailError, paused_methods};
@@ -14,38 +14,60 @@ use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
-/// Records a declined charge: the invoice becomes uncollectible, its subscription past due, and a retry is scheduled if it could succeed.
-/// The caller writes the subscription.
-pub(super) async fn decline_invoice(
+/// A charge of a subscription's invoices that was declined.
+pub(super) struct DeclinedCharge<'a> {
+    pub subscription: &'a mut Subscription,
+    /// As this unit of work has locked or written them.
+    pub invoices: &'a [Invoice],
+    pub decline: &'a Decline,
+}
+
+/// Records declined charges: the invoices become uncollectible, their subscriptions past due, and retries are scheduled if they could
+/// succeed. Invoices that are no longer due, because they were paid or credited meanwhile, stay as they are. The caller writes the
+/// subscriptions.
+pub(super) async fn decline_invoices(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    invoice: &Invoice,
-    subscription: &mut Subscription,
-    decline: &Decline,
+    declined: Vec<DeclinedCharge<'_>>,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
-    let has_ended = subscription.ended_at.is_some();
-    let retry_at = if decline.is_hard_decline() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
-    if !unit.invoices().decline(&invoice.id, retry_at, now).await? {
-        // The invoice is no longer due: it was paid or credited meanwhile.
+    let (mut retries, mut past_due, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for DeclinedCharge { subscription, invoices, decline } in declined {
+        let is_final = decline.is_hard_decline() || subscription.ended_at.is_some();
+        let due = || invoices.iter().filter(|invoice| invoice.status.check(InvoiceChange::Decline).is_ok());
+        for invoice in due() {
+            let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
+            let retry_at = if is_final { None } else { ctx.policy.next_retry(written_at, now) };
+            retries.push(ScheduledRetry { id: invoice.id.clone(), at: retry_at });
+            let (count, code) = (invoice.failure_count.saturating_add(1), decline.code.clone());
+            failures.push(Notification::PaymentFailed { invoice: invoice.id.clone(), failures: count, code });
+        }
+        if due().next().is_some() && becomes_past_due(ctx, subscription, now) {
+            past_due.push(subscription.clone());
+        }
+    }
+    if retries.is_empty() {
         return Ok(());
     }
-    if let Ok(status) = subscription.status.after(Change::PaymentDeclined) {
-        subscription.status = status;
-        subscription.updated_at = now;
-        if subscription.overdraft_stake_id.is_some() && subscription.overdraft_at.is_none() {
-            subscription.overdraft_at = Some(now.plus(ctx.policy.overdraft_grace));
-        }
-        if subscription.past_due_since.is_none() {
-            subscription.past_due_since = Some(now);
-            notify_overdue(ctx, unit, std::slice::from_ref(subscription)).await?;
-        }
+    if !unit.invoices().decline_all(&retries, now).await? {
+        return Err(BillingError::Contended);
     }
-    let (failures, code) = (invoice.failure_count.saturating_add(1), decline.code.clone());
-    let notification = Notification::PaymentFailed { invoice: invoice.id.clone(), failures, code };
-    notify(ctx, unit, &notification, ctx.now()).await?;
+    let messages: Vec<_> = overdue_messages(ctx, &past_due).into_iter().chain(messages_of(ctx, &failures)).collect();
+    unit.outbox().publish_all(&messages, ctx.now()).await?;
     Ok(())
+}
+
+/// Changes the status of a subscription whose payment was declined. Returns whether it was not past due before.
+fn becomes_past_due(ctx: &Context, subscription: &mut Subscription, now: Timestamp) -> bool {
+    let Ok(status) = subscription.status.after(Change::PaymentDeclined) else { return false };
+    subscription.status = status;
+    subscription.updated_at = now;
+    if subscription.overdraft_stake_id.is_some() && subscription.overdraft_at.is_none() {
+        subscription.overdraft_at = Some(now.plus(ctx.policy.overdraft_grace));
+    }
+    let is_new = subscription.past_due_since.is_none();
+    subscription.past_due_since = subscription.past_due_since.or(Some(now));
+    is_new
 }
 
 /// Retries the collection of invoices whose retry is due. Invoices with a payment in flight are rescheduled.

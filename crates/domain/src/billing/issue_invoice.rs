@@ -1,7 +1,7 @@
 //! Issues a single invoice of a subscription outside the engine's batches, and charges it at once.
 
 use super::billing_batch::{BillingBatch, Charge};
-use super::dunning::decline_invoice;
+use super::dunning::{DeclinedCharge, decline_invoices};
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::recovery::recover_if_settled;
@@ -74,7 +74,8 @@ pub(super) async fn issue(
     let Some(Charge { intent, attempt }) = charge else {
         if is_due {
             let decline = Decline { code: "no_mandate".to_owned(), message: "No payment method is on file".to_owned() };
-            decline_invoice(ctx, unit, &invoice, subscription, &decline, now).await?;
+            let declined = DeclinedCharge { subscription, invoices: &[invoice], decline: &decline };
+            decline_invoices(ctx, unit, vec![declined], now).await?;
         }
         return Ok(None);
     };

@@ -183,16 +183,20 @@ pub async fn notify(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Not
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &notification.message(run_at), now).await
 }
 
+/// The messages that request several emails now.
+pub(super) fn messages_of(ctx: &Context, notifications: &[Notification]) -> Vec<NewMessage> {
+    let now = ctx.now();
+    let message =
+        |notification: &Notification| NewMessage { id: EventId::new(now, ctx.random.as_ref()), message: notification.message(now) };
+    notifications.iter().map(message).collect()
+}
+
 /// Requests several emails now.
 pub(super) async fn notify_all(ctx: &Context, unit: &mut dyn UnitOfWork, notifications: &[Notification]) -> Result<(), StorageError> {
     if notifications.is_empty() {
         return Ok(());
     }
-    let now = ctx.now();
-    let message =
-        |notification: &Notification| NewMessage { id: EventId::new(now, ctx.random.as_ref()), message: notification.message(now) };
-    let messages: Vec<_> = notifications.iter().map(message).collect();
-    unit.outbox().publish_all(&messages, now).await
+    unit.outbox().publish_all(&messages_of(ctx, notifications), ctx.now()).await
 }
 
 /// Publishes the messages of invoices that were just paid.

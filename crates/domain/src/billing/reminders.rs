@@ -20,6 +20,12 @@ pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscrip
 
 /// Schedules the reminders of subscriptions that have just become past due, likewise.
 pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscriptions: &[Subscription]) -> Result<(), StorageError> {
+    let messages = overdue_messages(ctx, subscriptions);
+    if messages.is_empty() { Ok(()) } else { unit.outbox().publish_all(&messages, ctx.now()).await }
+}
+
+/// The messages of [`notify_overdue`].
+pub(super) fn overdue_messages(ctx: &Context, subscriptions: &[Subscription]) -> Vec<NewMessage> {
     let now = ctx.now();
     let message = |subscription: &Subscription| {
         let since = subscription.past_due_since.filter(|_| subscription.clock_id.is_none())?;
@@ -27,8 +33,7 @@ pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, sub
         let message = notification.message(since.plus(OVERDUE_REMINDER));
         Some(NewMessage { id: EventId::new(now, ctx.random.as_ref()), message })
     };
-    let messages: Vec<_> = subscriptions.iter().filter_map(message).collect();
-    if messages.is_empty() { Ok(()) } else { unit.outbox().publish_all(&messages, now).await }
+    subscriptions.iter().filter_map(message).collect()
 }
 
 /// When the reminder of a trial's end is sent. `None`: the trial is too short for one.

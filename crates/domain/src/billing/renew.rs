@@ -2,6 +2,7 @@
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{BatchResult, nonces, publish_charges, publish_new_charges};
+use super::dunning::{DeclinedCharge, decline_invoices};
 use super::hold::Hold;
 use super::invoice::{Finalization, finalize_all};
 use super::limits::{self, ChargeBudget, over_limit};
@@ -52,7 +53,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
             Err(BillingError::Unwritable { subscription, on_hold }) => {
                 let mut unit = ctx.store.begin().await?;
                 let failing = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
-                total.timeline.push(put_on_hold(unit.as_mut(), failing, on_hold.into(), now).await?);
+                total.timeline.extend(put_on_hold(unit.as_mut(), &[failing.held(on_hold.into(), now)], now).await?);
                 unit.commit().await?;
                 total.due += 1;
             }
@@ -116,11 +117,10 @@ pub(super) async fn write_due(
     let mut budget = ChargeBudget::read(unit, bounds, due.iter().map(|one| &one.customer_id), now).await?;
     let mut batch = BillingBatch::read(unit, &due).await?;
     let mut used = read_usage(unit, &batch, &due).await?;
-    for paused in due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end)) {
-        let reported = Subscription { period: reported(&paused.period, paused.paused_at, now), ..paused.clone() };
-        used.extend(read_usage(unit, &batch, &[reported]).await?);
-    }
-    let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
+    let paused = due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end));
+    let reported = |one: &Subscription| Subscription { period: reported(&one.period, one.paused_at, now), ..one.clone() };
+    used.extend(read_usage(unit, &batch, &paused.map(reported).collect::<Vec<_>>()).await?);
+    let (mut renewals, mut others, mut held) = (Vec::with_capacity(due.len()), Vec::new(), Vec::new());
     for (nonce, read) in (nonces(ctx)..).zip(due) {
         let DueSubscription { nonce, mut due, subscription, read } = resolve_due(unit, nonce, read, now).await?;
         let hold = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now));
@@ -128,7 +128,7 @@ pub(super) async fn write_due(
         if hold.as_ref().is_some_and(|hold| hold.resumes_at.is_none()) && has_ended {
             due = subscription.requested_end();
         } else if let Some(hold) = hold {
-            round.timeline.push(put_on_hold(unit, subscription, hold, now).await?);
+            held.push(subscription.held(hold, now));
             continue;
         }
         match due {
@@ -144,12 +144,13 @@ pub(super) async fn write_due(
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
-                    Err(on_hold) => round.timeline.push(put_on_hold(unit, subscription, on_hold.into(), now).await?),
+                    Err(on_hold) => held.push(subscription.held(on_hold.into(), now)),
                 }
             }
             due => others.push(DueSubscription { nonce, due, subscription, read }),
         }
     }
+    round.timeline.extend(put_on_hold(unit, &held, now).await?);
     let ending: Vec<_> = others.iter().filter(|one| matches!(one.due, Due::End(_))).map(|one| &one.subscription).collect();
     lock_stakes(unit, &others).await?;
     lock_for_notes(unit, &renewals, &ending).await?;
@@ -158,6 +159,7 @@ pub(super) async fn write_due(
         renewal.corrections.issue(ctx, unit, period_start).await?;
         super::recovery::recover_if_settled(unit, &mut renewal.subscription, period_start).await?;
     }
+    let mut unchanged = Vec::new();
     for DueSubscription { nonce, due, subscription, .. } in others {
         match due {
             Due::End(reason) => {
@@ -174,10 +176,11 @@ pub(super) async fn write_due(
                 unit.subscriptions().update(&subscription).await?;
                 unit.subscriptions().reschedule(&subscription.id, now.plus(STAKE_RETRY_DELAY)).await?;
             }
-            Due::Renew | Due::Nothing => {
-                unit.subscriptions().update(&subscription).await?;
-            }
+            Due::Renew | Due::Nothing => unchanged.push(subscription),
         }
+    }
+    if !unit.subscriptions().update_all(&unchanged).await? {
+        return Err(BillingError::Contended);
     }
     if *scope == Scope::Wall {
         publish_charges(ctx, unit, &round.attempts).await?;
@@ -244,16 +247,15 @@ fn over_bounds(bounds: &Bounds, budget: &ChargeBudget, subscription: &Subscripti
     }
 }
 
-/// Puts a subscription that cannot be billed on hold, so that it does not block the others.
-async fn put_on_hold(
-    unit: &mut dyn UnitOfWork,
-    subscription: Subscription,
-    hold: Hold,
-    now: Timestamp,
-) -> Result<ClockEvent, BillingError> {
-    let held = subscription.held(hold, now);
-    unit.subscriptions().update(&held).await?;
-    Ok(ClockEvent { at: now, what: TimelineEvent::PutOnHold, subject: held.id.to_string() })
+/// Writes subscriptions that cannot be billed and are on hold, so that they do not block the others.
+async fn put_on_hold(unit: &mut dyn UnitOfWork, held: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
+    if held.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !unit.subscriptions().update_all(held).await? {
+        return Err(BillingError::Contended);
+    }
+    Ok(held.iter().map(|one| ClockEvent { at: now, what: TimelineEvent::PutOnHold, subject: one.id.to_string() }).collect())
 }
 
 /// What a renewal bills: licensed items for the new period, metered items for the usage of the ending one.
@@ -346,7 +348,7 @@ async fn write(
             intents.push(intent);
             unsigned.push(attempt);
         }
-        declines.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
+        declines.push(decline);
         if invoice.status == InvoiceStatus::Paid && !finalization.applied.is_zero() {
             paid_by_balance.push(invoice.clone());
         }
@@ -358,9 +360,10 @@ async fn write(
     let intents: Arc<[Intent]> = intents.into();
     let signing = batch.begin_signing(ctx, &intents, unsigned);
     let invoices = finalize_all(ctx, unit, finalizations).await?;
-    for (position, invoice, decline) in declines {
-        super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[position], &decline, now).await?;
-    }
+    let declined = renewed.iter_mut().zip(&invoices).zip(&declines).filter_map(|((subscription, invoice), decline)| {
+        Some(DeclinedCharge { subscription, invoices: std::slice::from_ref(invoice), decline: decline.as_ref()? })
+    });
+    decline_invoices(ctx, unit, declined.collect(), now).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
         unit.subscriptions().put_items(subscription).await?;
     }

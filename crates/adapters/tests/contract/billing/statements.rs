@@ -14,7 +14,7 @@ use souk_domain::billing::{
 };
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
-    self, Attempt, AttemptContext, AttemptStatus, Intent, IntentStatus, NewAttempt, Outcome, PlannedPayment, Settlement, Trigger,
+    self, Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, NewAttempt, Outcome, PlannedPayment, Settlement, Trigger,
     WalletSignature,
 };
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
@@ -106,7 +106,12 @@ impl Billing {
 
     async fn settle(&self, attempt: &Attempt) {
         let payer = self.networks.wallet.did().to_string();
-        let outcome = Outcome::Settled(Settlement { reference: attempt.id.to_string(), payer, amount: attempt.amount, card: None });
+        let settlement = Settlement { reference: attempt.id.to_string(), payer, amount: attempt.amount, card: None };
+        self.observe(attempt, Outcome::Settled(settlement)).await;
+    }
+
+    /// Writes what the network answered about an attempt.
+    async fn observe(&self, attempt: &Attempt, outcome: Outcome) {
         let context =
             AttemptContext { attempt: attempt.clone(), method: self.networks.method.clone(), currency: self.networks.currency.clone() };
         let mut unit = self.ctx.store.begin().await.expect("begins");
@@ -176,6 +181,22 @@ impl Billing {
         billing::submit_signed_overdue_payment(&self.ctx, &target, signature).await.expect("is paid");
     }
 
+    /// Renews one subscription, and then [`MANY`] in one batch. Their paid period began `ago` before now.
+    async fn renew_batches(&self, ago: Duration, change: impl Fn(Subscription) -> Subscription) -> [Recorded<usize>; 2] {
+        let price = self.price("price_batch", 1, MONTHLY).await;
+        let mut batches = Vec::new();
+        for (group, count) in [("a", 1), ("b", MANY)] {
+            for place in 0..count {
+                self.insert(&change(self.subscription(&name("sub", group, place), &price, ago))).await;
+            }
+            let batch =
+                recorded(async { billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 200).await.expect("renews").due }).await;
+            assert_eq!(batch.output, count);
+            batches.push(batch);
+        }
+        batches.try_into().expect("two batches")
+    }
+
     async fn renew(&self, one: &Subscription) -> Recorded<usize> {
         self.insert(one).await;
         recorded(async { billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 10).await.expect("renews").due }).await
@@ -237,6 +258,43 @@ on_both! {
             assert_eq!(billing.reload(&invoice).await.remaining(), Amount::ZERO, "nothing was used");
         }
         assert_constant(&renewals[0], &renewals[1]);
+    }
+
+    async fn a_batch_of_renewals_without_a_mandate(db: &TestDatabase) {
+        let mut billing = Billing::open(db, 1_000).await;
+        billing.ctx.policy.bounds = None;
+        let without_mandate = |one: Subscription| Subscription { mandate_id: None, ..one };
+        let [one, many] = billing.renew_batches(DAY * 30, without_mandate).await;
+        assert_eq!(billing.last().await.status, InvoiceStatus::Uncollectible);
+        assert_constant(&one, &many);
+    }
+
+    async fn a_batch_of_renewals_that_wait_for_the_owner(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let [one, many] = billing.renew_batches(DAY * 90, |one| one).await;
+        assert!(billing.find(&name("sub", "b", MANY - 1)).await.on_hold.is_some(), "three periods are unbilled");
+        assert_constant(&one, &many);
+    }
+
+    async fn a_declined_payment_of_many_overdue_invoices(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        let price = billing.price("price_1", 1, MONTHLY).await;
+        let mut declines = Vec::new();
+        for (group, count) in [("a", 1), ("b", MANY)] {
+            let subscription = billing.subscription(&name("sub", group, 0), &price, DAY * 15);
+            billing.insert(&subscription).await;
+            let overdue = billing.overdue_of(&subscription, group, count).await;
+            let (paying, NewAttempt { attempt, planned }) = billing.payment(group, 0, &overdue);
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            unit.intents().upsert(&Intent { subscription_id: Some(subscription.id.clone()), ..paying }).await.expect("writes");
+            unit.attempts().insert(&attempt, &planned).await.expect("writes");
+            unit.commit().await.expect("commits");
+            let decline = Decline { code: "INSUFFICIENT_FUND".to_owned(), message: "Not enough".to_owned() };
+            declines.push(recorded(billing.observe(&attempt, Outcome::Declined(decline))).await);
+            let declined = billing.reload(&overdue[count - 1]).await;
+            assert_eq!(declined.failure_count, overdue[count - 1].failure_count + 1);
+        }
+        assert_constant(&declines[0], &declines[1]);
     }
 
     async fn a_payment_of_many_overdue_invoices(db: &TestDatabase) {

@@ -376,9 +376,9 @@ pub trait Invoices: Send {
     async fn update(&mut self, before: &Invoice, after: &Invoice) -> Result<bool, StorageError> {
         self.update_all(&[ChangedInvoice { before: before.clone(), after: after.clone() }]).await
     }
-    /// Records a declined collection: changes open to uncollectible, counts the failure and sets the next retry. False: nothing remains to
-    /// be paid.
-    async fn decline(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError>;
+    /// Records declined collections: changes open to uncollectible, counts the failure and sets the next retry. False: an invoice is not
+    /// due, because nothing remains to be paid.
+    async fn decline_all(&mut self, retries: &[ScheduledRetry], now: Timestamp) -> Result<bool, StorageError>;
     /// Voids a draft without a number. False: it is not a draft.
     async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;

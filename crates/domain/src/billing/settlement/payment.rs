@@ -2,7 +2,7 @@
 
 use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of;
-use crate::billing::dunning::decline_invoice;
+use crate::billing::dunning::{DeclinedCharge, decline_invoices};
 use crate::billing::invoice::{Receipt, settle};
 use crate::billing::recovery::recovered;
 use crate::billing::reversal::reverse_payment;
@@ -160,10 +160,9 @@ async fn collection_declined(
     let Some(id) = &intent.subscription_id else { return Ok(()) };
     let Some(mut subscription) = unit.subscriptions().lock(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    let invoices = unit.invoices().find_all(&intent.invoices).await?;
-    for invoice in invoices {
-        decline_invoice(ctx, unit, &invoice, &mut subscription, decline, now).await?;
-    }
+    let invoices = unit.invoices().lock_all(&intent.invoices).await?;
+    let declined = DeclinedCharge { subscription: &mut subscription, invoices: &invoices, decline };
+    decline_invoices(ctx, unit, vec![declined], now).await?;
     match unit.subscriptions().update(&subscription).await? {
         true => Ok(()),
         false => Err(BillingError::Contended),

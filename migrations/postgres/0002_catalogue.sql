@@ -65,6 +65,8 @@ CREATE TABLE stock_reservations (
 );
 
 CREATE INDEX stock_reservations_price ON stock_reservations (price_id);
+-- Stock that returns if its order is not continued.
+CREATE INDEX stock_reservations_reserved ON stock_reservations (reserved_at, session_id) WHERE state = 'reserved';
 
 CREATE TABLE categories (
     id       TEXT   NOT NULL PRIMARY KEY,

@@ -249,11 +249,10 @@ CREATE INDEX checkout_sessions_unpaid ON checkout_sessions (created_at, id)
     WHERE status = 'expired' AND link_id IS NOT NULL AND intent_id IS NOT NULL;
 CREATE INDEX checkout_sessions_of_visitor ON checkout_sessions (visitor, created_at, id)
     WHERE link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
--- Submitted orders that wait for their payment, and reserve stock.
-CREATE INDEX checkout_sessions_waiting ON checkout_sessions (updated_at, id) WHERE status = 'open' AND method_id IS NOT NULL;
-CREATE INDEX checkout_sessions_waiting_of_payer ON checkout_sessions (payer) WHERE status = 'open' AND method_id IS NOT NULL;
+-- Submitted orders that wait for their payment. A changed order has no method until it is submitted again, but it has its intent.
+CREATE INDEX checkout_sessions_waiting_of_payer ON checkout_sessions (payer) WHERE status = 'open' AND intent_id IS NOT NULL;
 CREATE INDEX checkout_sessions_waiting_of_visitor ON checkout_sessions (visitor)
-    WHERE status = 'open' AND method_id IS NOT NULL AND visitor <> '';
+    WHERE status = 'open' AND intent_id IS NOT NULL AND visitor <> '';
 
 -- The last start of a link by each visitor.
 CREATE TABLE session_starts (

@@ -19,14 +19,24 @@ const LIST: Listing = listing!(
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM checkout_sessions WHERE id = $1" (either "" " FOR UPDATE"));
 pub(super) const RESERVING: &str = "SELECT count(*) AS n FROM
     (SELECT 1 AS found FROM checkout_sessions o
-     WHERE o.payer = $1 AND o.livemode = $2 AND o.status = 'open' AND o.method_id IS NOT NULL AND o.id <> $3 AND EXISTS
+     WHERE o.payer = $1 AND o.livemode = $2 AND o.status = 'open' AND o.intent_id IS NOT NULL AND o.id <> $3 AND EXISTS
          (SELECT 1 FROM stock_reservations r JOIN prices sold ON sold.id = r.price_id
               JOIN prices stock ON stock.id = COALESCE(sold.stock_of, sold.id)
           WHERE r.session_id = o.id AND r.state = 'reserved' AND stock.quantity_available > 0) LIMIT $4) AS counted";
 /// `visitor <> ''` is a condition of the partial index.
 pub(super) const WAITING_OF_VISITOR: &str = "SELECT count(*) AS n FROM
     (SELECT 1 AS found FROM checkout_sessions s JOIN checkout_sessions o ON o.visitor = s.visitor AND o.livemode = s.livemode
-     WHERE s.id = $1 AND o.status = 'open' AND o.method_id IS NOT NULL AND o.visitor <> '' LIMIT $2) AS counted";
+     WHERE s.id = $1 AND o.status = 'open' AND o.intent_id IS NOT NULL AND o.visitor <> '' LIMIT $2) AS counted";
+/// Every change of an order is later than its reservations, so these are as old at least.
+pub(super) const WITH_IDLE_STOCK: &str = "SELECT id FROM checkout_sessions WHERE status = 'open' AND updated_at <= $1
+    AND id IN (SELECT session_id FROM stock_reservations WHERE state = 'reserved' AND reserved_at <= $1)
+    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.intent_id AND a.purpose = 'payment'
+                        AND a.status IN ('open', 'unknown'))
+    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.mandate_id AND a.purpose = 'mandate'
+                        AND a.status IN ('open', 'unknown'))
+    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.stake_id AND a.purpose = 'stake'
+                        AND a.status IN ('open', 'unknown'))
+    ORDER BY updated_at, id LIMIT $2";
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
         form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
         intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
@@ -194,16 +204,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 
     async fn with_idle_stock(&mut self, before: Timestamp, limit: u32) -> Result<Vec<SessionId>, StorageError> {
-        let select = "SELECT id FROM checkout_sessions WHERE status = 'open' AND method_id IS NOT NULL AND updated_at <= $1
-                        AND EXISTS (SELECT 1 FROM stock_reservations r WHERE r.session_id = checkout_sessions.id AND r.state = 'reserved')
-                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.intent_id AND a.purpose = 'payment'
-                                            AND a.status IN ('open', 'unknown'))
-                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.mandate_id AND a.purpose = 'mandate'
-                                            AND a.status IN ('open', 'unknown'))
-                        AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.subject = checkout_sessions.stake_id AND a.purpose = 'stake'
-                                            AND a.status IN ('open', 'unknown'))
-                      ORDER BY updated_at, id LIMIT $2";
-        let rows = self.connection.query(select).bind(before).bind(limit).all().await?;
+        let rows = self.connection.query(WITH_IDLE_STOCK).bind(before).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 

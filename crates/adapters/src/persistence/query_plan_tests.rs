@@ -2,7 +2,7 @@
 //! must not grow with the size of the store.
 
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
-use super::checkout_sessions::{RESERVING, WAITING_OF_VISITOR};
+use super::checkout_sessions::{RESERVING, WAITING_OF_VISITOR, WITH_IDLE_STOCK};
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{
@@ -374,6 +374,12 @@ on_both! {
         let plan = plan_without(db, &BY_INDEX, one(RESERVING), |query| query.bind("z1did").bind(Mode::Test).bind("cs_1").bind(20u32)).await;
         assert!(plan.contains("checkout_sessions_waiting_of_payer"), "{plan}");
         assert!(!["SCAN o", "SCAN r", "Seq Scan"].iter().any(|wrong| plan.contains(wrong)), "{plan}");
+    }
+
+    async fn orders_with_idle_stock_are_found_by_their_reservations(db: &TestDatabase) {
+        let plan = plan_without(db, &BY_INDEX, one(WITH_IDLE_STOCK), |query| query.bind(Timestamp::from_seconds(1)).bind(20u32)).await;
+        assert!(plan.contains("stock_reservations_reserved"), "{plan}");
+        assert!(!["SCAN checkout_sessions", "SCAN a", "Seq Scan"].iter().any(|wrong| plan.contains(wrong)), "{plan}");
     }
 
     async fn the_deletion_of_an_order_searches_each_table(db: &TestDatabase) {

@@ -43,9 +43,11 @@ const STOCK: Rule = Rule {
     of: "SELECT count(*) AS n FROM prices",
     broken: &[
         finding(
-            "SELECT p.id FROM prices p WHERE p.quantity_sold <>
-                 COALESCE((SELECT SUM(h.quantity) FROM stock_reservations h JOIN prices s ON s.id = h.price_id
-                     WHERE COALESCE(s.stock_of, s.id) = p.id AND h.state <> 'released'), 0)",
+            "SELECT p.id FROM prices p LEFT JOIN
+                 (SELECT COALESCE(s.stock_of, s.id) AS stock, SUM(h.quantity) AS quantity
+                  FROM stock_reservations h JOIN prices s ON s.id = h.price_id WHERE h.state <> 'released'
+                  GROUP BY COALESCE(s.stock_of, s.id)) taken ON taken.stock = p.id
+             WHERE p.quantity_sold <> COALESCE(taken.quantity, 0)",
             "has a sold quantity that differs from the reservations and sales of its stock",
         ),
         finding("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),

@@ -1,7 +1,8 @@
 //! What visitors and payers can take from a store: stock, card forms, and customers at the card processor.
 
 use crate::app::{ACCEPTED, Buyer, DECLINED, Plans, TestApp, claim_of, form};
-use serde_json::Value;
+use poem::http::Method;
+use serde_json::{Value, json};
 use souk_adapters::{on_both, on_one};
 use souk_domain::checkout::{RESERVATION_LIFETIME, SubscriptionTerms, release_idle_stock};
 use souk_domain::operation::VisitorLimits;
@@ -222,6 +223,32 @@ on_one! {
         app.finish().await;
     }
 
+    async fn a_changed_order_counts_for_its_payer_and_returns_its_stock(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        app.ctx.limits = VisitorLimits { reserved_orders: 1, ..VisitorLimits::default() };
+        app.restart().await;
+        let alice = app.sign_in("alice").await;
+        let first = alice.start(&app.shop.seats).await;
+        app.advance(Duration::from_secs(10));
+        let second = alice.start(&app.shop.seats).await;
+        alice.submit_for_wallet(&app, &first).await;
+        let path = format!("/api/checkout-sessions/{first}");
+        alice.browser.call(Method::DELETE, &format!("{path}/cross-sell")).send().await.ok();
+        assert_eq!(alice.pay_by_wallet(&app, &first).await["status"], "ok", "an order without a cross-sell is not changed");
+        alice.submit_for_wallet(&app, &second).await;
+        app.advance(Duration::from_secs(10));
+        let third = alice.start(&app.shop.seats).await;
+        let change = json!({ "itemId": app.shop.seats.price, "quantity": 2 });
+        alice.browser.put(&format!("/api/checkout-sessions/{second}/adjust-quantity"), &change).await.ok();
+        let refused = alice.submit(&third, &form(&app.shop, "alice", false)).await.refused(429);
+        assert_eq!(refused["code"], "TOO_MANY_RESERVED_ORDERS");
+        app.advance(RESERVATION_LIFETIME);
+        assert_eq!(released(&app).await, 1);
+        alice.submit_for_wallet(&app, &third).await;
+        app.drain().await;
+        app.finish().await;
+    }
+
     async fn a_visitor_has_a_limited_number_of_orders_that_wait_for_their_payment(db: &TestDatabase) {
         let mut app = TestApp::on(db).await;
         // Ten times as many in test mode.
@@ -242,6 +269,9 @@ on_one! {
         }
         let refused = alice.submit(&sessions[10], &form(&app.shop, "alice", false)).await.refused(429);
         assert_eq!(refused["code"], "TOO_MANY_WAITING_ORDERS");
+        app.advance(RESERVATION_LIFETIME);
+        assert_eq!(released(&app).await, 10);
+        alice.submit(&sessions[10], &form(&app.shop, "alice", false)).await.refused(429);
         alice.submit_for_wallet(&app, &sessions[0]).await;
         bob.submit_for_wallet(&app, &other).await;
         assert_eq!(alice.pay_by_wallet(&app, &sessions[0]).await["status"], "ok");

@@ -130,12 +130,15 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
     }
 }
 
-/// Removes the cross-sell.
+/// Removes the cross-sell. An order without one stays as it is.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), EditItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
         let mut session = load_editable(ctx, unit.as_mut(), id).await?;
+        if !session.items.iter().any(|item| item.cross_sell) {
+            return Ok(());
+        }
         session.items.retain(|item| !item.cross_sell);
         if write(ctx, unit, session).await? {
             return Ok(());

@@ -58,6 +58,7 @@ mod subscription_error;
 mod termination;
 mod test_clock_admin;
 mod test_clock_runner;
+mod transfer_hold;
 mod trial;
 mod unbillable;
 mod unused_time;
@@ -129,6 +130,9 @@ pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, u
 pub use subscription_error::SubscriptionError;
 pub use test_clock_admin::*;
 pub use test_clock_runner::*;
+pub use transfer_hold::{
+    HoldDecision, ResolveTransferError, ResolvedTransfer, TransferOnHold, TransferType, resolve_transfer, transfers_on_hold,
+};
 pub use trial::*;
 pub use unbillable::Unbillable;
 pub use unused_time::{UnusedTime, UnusedTimeError};

@@ -42,6 +42,7 @@ mod statements;
 mod subscriptions;
 mod suspense;
 mod thresholds;
+mod transfers_on_hold;
 mod unused_time;
 mod usage;
 mod usage_corrections;

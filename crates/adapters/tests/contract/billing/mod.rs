@@ -4,6 +4,7 @@ mod balance_refunds;
 mod balances;
 mod bench;
 mod card_bench;
+mod card_event_lists;
 mod cases;
 mod clocks;
 mod concurrency;

@@ -58,7 +58,9 @@ mod subscription_error;
 mod termination;
 mod test_clock_admin;
 mod test_clock_runner;
+mod transfer_decision;
 mod transfer_hold;
+mod transfers_on_hold;
 mod trial;
 mod unbillable;
 mod unused_time;
@@ -130,9 +132,9 @@ pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, u
 pub use subscription_error::SubscriptionError;
 pub use test_clock_admin::*;
 pub use test_clock_runner::*;
-pub use transfer_hold::{
-    HoldDecision, ResolveTransferError, ResolvedTransfer, TransferOnHold, TransferType, resolve_transfer, transfers_on_hold,
-};
+pub use transfer_decision::{HoldDecision, TransferType};
+pub use transfer_hold::{ResolveTransferError, ResolvedTransfer, resolve_transfer};
+pub use transfers_on_hold::{TransferOnHold, transfers_on_hold};
 pub use trial::*;
 pub use unbillable::Unbillable;
 pub use unused_time::{UnusedTime, UnusedTimeError};

@@ -1,5 +1,5 @@
 import { expect, type Page, test } from '@playwright/test';
-import type { PaymentOnHold } from '../src/api/types';
+import type { PaymentOnHold, TransferOnHold } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
 import { NOW } from './fixtures/billing';
 import { card, skt, usd, user, wallet } from './fixtures/data';
@@ -43,6 +43,54 @@ const less: PaymentOnHold = {
 /** Everything was refunded at the provider. */
 const nothingLeft: PaymentOnHold = { ...less, id: 'pi_nothing', amount_refunded: '999' };
 
+/** Less was returned of a deposit than ordered. */
+const returned: TransferOnHold = {
+  id: 'att_returned',
+  type: 'stake_return',
+  amount: '5000000000000000000',
+  amount_moved: '3000000000000000000',
+  customer_id: 'cus_1',
+  customer: mei,
+  payment_method_id: wallet.id,
+  invoice_id: null,
+  subscription_id: 'sub_1',
+  decisions: ['retry', 'book'],
+  payment_details: { arcblock: { tx_hash: HASH } },
+  paymentCurrency: skt,
+  paymentMethod: wallet,
+  held_at: '2026-11-19T09:30:00.000Z',
+};
+
+/** More was forfeited than ordered. */
+const forfeited: TransferOnHold = {
+  ...returned,
+  id: 'att_forfeited',
+  type: 'stake_forfeit',
+  amount_moved: '7000000000000000000',
+  decisions: ['balance', 'revenue'],
+};
+
+/** More was refunded than ordered, and the customer has a long address. */
+const refunded: TransferOnHold = {
+  ...returned,
+  id: 'att_refunded',
+  type: 'refund',
+  amount: '999',
+  amount_moved: '1299',
+  customer: less.customer,
+  payment_method_id: card.id,
+  invoice_id: 'in_1',
+  subscription_id: null,
+  decisions: ['book'],
+  payment_details: { stripe: { payment_intent_id: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d', refund_id: 're_3PqLmN2eZvKYlo2C' } },
+  paymentCurrency: usd,
+  paymentMethod: card,
+};
+
+async function openTransfers(page: Page, transfersOnHold: TransferOnHold[], options: ServerOptions = {}, display = {}) {
+  return open(page, [], { billing: { transfersOnHold }, ...options }, display);
+}
+
 async function open(page: Page, paymentsOnHold: PaymentOnHold[], options: ServerOptions = {}, display = {}) {
   await applyDisplaySettings(page, display);
   await page.clock.setFixedTime(NOW * 1000);
@@ -52,6 +100,9 @@ async function open(page: Page, paymentsOnHold: PaymentOnHold[], options: Server
 }
 
 const section = (page: Page) => page.getByRole('region', { name: /^Payments on hold$|^待处理的付款$/ });
+const transfers = (page: Page) =>
+  page.getByRole('region', { name: /^Refunds and deposits on hold$|^待处理的退款和押金$/ });
+const decideTransfer = (page: Page) => transfers(page).getByRole('button', { name: /^Decide$|^处理$/ });
 const decide = (page: Page) => section(page).getByRole('button', { name: /^Decide$|^处理$/ });
 
 async function shoot(page: Page, name: string) {
@@ -169,4 +220,74 @@ test('nothing is shown if no payment is on hold, and a failure can be retried', 
   await open(page, [], { failing: { '/payment-intents/on-hold': 500 } });
   await page.reload();
   await expect(page.getByText("The payments on hold couldn't be loaded")).toBeVisible();
+});
+
+for (const display of displaySettings) {
+  test(`an owner decides about a deposit on hold, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+    const recorded = await openTransfers(page, [returned, forfeited, refunded], {}, display);
+    await expect(transfers(page).getByText(/^Deposit return$|^退还押金$/)).toBeVisible();
+    await expectAccessible(page);
+    await shoot(page, 'transfers-on-hold');
+    await decideTransfer(page).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
+    await expect(dialog.getByText(/Choose what should happen|请选择处理方式/)).toBeVisible();
+    await dialog.getByRole('radio', { name: /Move the rest again|重新转出差额/ }).check();
+    await expectAccessible(page);
+    await shoot(page, 'resolve-transfer');
+    await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
+    await expect(dialog).toHaveCount(0);
+    await expect(transfers(page).getByRole('status')).toContainText(
+      /3 SKT was recorded. 2 SKT is being moved again|已入账 3 SKT，2 SKT 正在重新转出/,
+    );
+    await expect(decideTransfer(page)).toHaveCount(2);
+    const post = recorded.calls.find(({ method }) => method === 'POST');
+    expect(post).toMatchObject({ path: '/transfers/att_returned/resolve', body: { decision: 'retry' } });
+  });
+}
+
+test('what was forfeited beyond the order is no revenue unless the owner says so', async ({ page }) => {
+  const recorded = await openTransfers(page, [forfeited]);
+  await decideTransfer(page).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByRole('radio', { checked: true })).toHaveCount(0);
+  await expect(dialog.getByRole('radio')).toHaveCount(2);
+  await dialog.getByRole('radio', { name: /^Add the excess to the customer's balance/ }).check();
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  const added = "7 SKT was recorded. 2 SKT was added to the customer's balance.";
+  await expect(page.getByRole('status').filter({ hasText: added })).toBeVisible();
+  expect(recorded.calls.find(({ method }) => method === 'POST')?.body).toEqual({ decision: 'balance' });
+});
+
+test('a refund of more than was ordered is recorded without a question', async ({ page }) => {
+  const recorded = await openTransfers(page, [refunded]);
+  await decideTransfer(page).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByText('The $3.00 sent beyond the order is recorded in suspense.')).toBeVisible();
+  await expect(dialog.getByRole('radio')).toHaveCount(0);
+  await shoot(page, 'resolve-excess-refund');
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  const recordedText = '$12.99 was recorded. $3.00 of it is in suspense.';
+  await expect(page.getByRole('status').filter({ hasText: recordedText })).toBeVisible();
+  expect(recorded.calls.find(({ method }) => method === 'POST')?.body).toEqual({ decision: 'book' });
+});
+
+test('a transfer that was resolved elsewhere says so', async ({ page }) => {
+  const recorded = await openTransfers(page, [forfeited]);
+  await decideTransfer(page).click();
+  recorded.billing.transfersOnHold = [];
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('radio', { name: /^Keep the excess as revenue/ }).check();
+  await dialog.getByRole('button', { name: 'Resolve' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('This transfer is not on hold.');
+});
+
+test('the health of the store leads to the transfers on hold', async ({ page }) => {
+  const findings = [{ code: 'held_transfers', severity: 'error', params: { count: '1' } }];
+  await applyDisplaySettings(page);
+  await page.clock.setFixedTime(NOW * 1000);
+  await serve(page, { signedIn: true, role: 'owner', billing: { transfersOnHold: [refunded], findings } as never });
+  await page.goto('/console/doctor');
+  await page.getByRole('link', { name: 'Show what is on hold' }).click();
+  await expect(page.getByRole('heading', { name: 'Refunds and deposits on hold' })).toBeInViewport();
 });

@@ -111,6 +111,7 @@ fn operation_of(method: &Method, path: &str) -> Option<Operation> {
         ("PUT", ["payment-intents", _]) => Operation::UpdatePayment,
         ("PUT", ["payment-intents", _, "refund"]) => Operation::RefundPayment,
         ("POST", ["payment-intents", _, "resolve"]) => Operation::ResolvePayment,
+        ("POST", ["transfers", _, "resolve"]) => Operation::ResolveTransfer,
         ("POST", ["customers", _, "balance", "payout"]) => Operation::PayOutBalance,
         ("POST", ["customers", _, "erasure"]) => Operation::EraseCustomer,
         ("POST", ["customers", named, "revoke-links"]) if *named != "me" => Operation::RevokeLinks,

@@ -31,6 +31,7 @@ fn resources() -> impl OpenApi {
         (routes::subscriptions::SubscriptionsApi, routes::subscriptions::ManageApi),
         (routes::subscriptions::PlansApi, routes::subscriptions::PaymentChangesApi),
         (routes::credit_notes::CreditNotesApi, routes::refunds::RefundsApi, routes::disputes::DisputesApi, routes::stakes::StakesApi),
+        routes::transfers::TransfersApi,
         (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
         (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),

@@ -111,6 +111,9 @@ fn described(finding: &Finding) -> String {
         FindingCode::HeldPayments => {
             format!("payments on hold, because their network moved another amount than requested: {}", value("count"))
         }
+        FindingCode::HeldTransfers => {
+            format!("refunds, payouts and deposits on hold, because their network moved another amount than ordered: {}", value("count"))
+        }
         FindingCode::Breaker => format!("the network of the payment method {} does not answer", value("method")),
         FindingCode::Gas => format!("the store has not staked for gas at the network of {}", value("name")),
         FindingCode::NoHttps => format!("the store's address {} is not under https", value("address")),
@@ -136,7 +139,9 @@ fn remedy(finding: &Finding) -> String {
         FindingCode::KeyReadable => format!("Run `chmod 600 {}`.", finding.value("path")),
         FindingCode::DeadLetters => "Run `souk dead-letters`, fix the cause, and retry them.".to_owned(),
         FindingCode::MethodFails | FindingCode::Breaker => "Check the settings of the payment method and its network.".to_owned(),
-        FindingCode::Holds | FindingCode::HeldPayments => "Decide about them on the page /console/on-hold.".to_owned(),
+        FindingCode::Holds | FindingCode::HeldPayments | FindingCode::HeldTransfers => {
+            "Decide about them on the page /console/on-hold.".to_owned()
+        }
         FindingCode::Gas => "Run `souk doctor --stake-for-gas`.".to_owned(),
         FindingCode::NoHttps => "Put a proxy with a certificate in front, and set --public-url to its https address.".to_owned(),
         FindingCode::SandboxOn => "Start the store with `--sandbox off`, unless it is a demo.".to_owned(),

@@ -255,6 +255,7 @@ impl Fixtures {
             status: AttemptStatus::Settled,
             kind: AttemptKind::Wallet { payer: self.wallet.did().clone(), bytes: signed.bytes, hash: signed.hash },
             last_error: None,
+            moved: None,
             checks: 0,
             check_at: now,
             sent_at: Some(now),

@@ -20,7 +20,7 @@ const CLOCK_STEP_MAX: Duration = Duration::from_secs(2);
 /// Counts the work that is due at `$1`. Messages that a killed process had claimed count until their leases expire. Clocks count while they
 /// are being advanced: since `$2`.
 const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1
-             AND (status <> 'unknown' OR last_error ->> 'code' IS DISTINCT FROM 'amount_differs'))
+             AND moved_amount IS NULL)
         + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
         + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
         + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL)

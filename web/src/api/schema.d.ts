@@ -7337,6 +7337,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/transfers/on-hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Transfers on hold, newest first: their network moved an amount that differs from the ordered one, and the store has to decide. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TransferOnHoldList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/transfers/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resolve a transfer on hold. What the network moved is booked with every decision. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ResolveTransferInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TransferResolution"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage-records": {
         parameters: {
             query?: never;
@@ -10264,6 +10381,11 @@ export interface components {
              */
             to?: string;
         };
+        /** ResolveTransferInput */
+        ResolveTransferInput: {
+            /** @description One of the transfer's `decisions`. */
+            decision: string;
+        };
         /** Restore */
         Restore: {
             /** @description Whether the store sends nothing: it was restored, and its original may be running. */
@@ -10839,6 +10961,57 @@ export interface components {
              * @description A human decimal, due once when the tier is reached; absent: 0.
              */
             flat_amount?: string;
+        };
+        /** TransferOnHold */
+        TransferOnHold: {
+            /** @description `POST /api/transfers/{id}/resolve` ends the hold. */
+            id: string;
+            object: string;
+            livemode: boolean;
+            /** @description refund, balance_payout, stake (a payment into a deposit), stake_return, stake_forfeit, mandate or recharge. */
+            type: string;
+            /** @description The id of the refund, stake, mandate or subscription. */
+            subject_id: string;
+            /** @description The ordered amount, in base units. */
+            amount: string;
+            /** @description The amount that the network moved. */
+            amount_moved: string;
+            currency_id: string;
+            customer_id?: string;
+            customer?: components["schemas"]["CustomerReference"];
+            payment_method_id: string;
+            /** @description The refunded invoice. */
+            invoice_id?: string;
+            /** @description The subscription that the deposit was placed for, or whose account was topped up. */
+            subscription_id?: string;
+            /**
+             * @description What the store can decide: `book` what was moved; `retry`: order the rest once more; `balance`: add the difference to the customer's
+             *     balance; `revenue`: keep it; `return`: give the received deposit back.
+             */
+            decisions: string[];
+            /** @description The network's reference of the movement: one entry under the name of the method's type. */
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
+            paymentCurrency?: components["schemas"]["PaymentCurrency"];
+            paymentMethod?: components["schemas"]["PaymentMethod"];
+            /** @description When the differing amount was recorded. */
+            held_at: string;
+        };
+        /** TransferOnHoldList */
+        TransferOnHoldList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["TransferOnHold"][];
+        };
+        /** TransferResolution */
+        TransferResolution: {
+            /** @description What the network had moved, in base units. */
+            amount_moved: string;
+            /** @description The ordered amount that it had not moved. */
+            amount_rest: string;
+            /** @description What it moved beyond a refund, a payout or the recorded deposit. The suspense account has it. */
+            amount_excess: string;
         };
         /** Upsell */
         Upsell: {

@@ -230,7 +230,7 @@ export interface PaymentDetails {
   ethereum?: { tx_hash: string; payer?: string; gas_price?: string; gas_used?: string };
   base?: { tx_hash: string; payer?: string };
   bitcoin?: { tx_hash: string; payer?: string };
-  stripe?: { payment_intent_id?: string };
+  stripe?: { payment_intent_id?: string; refund_id?: string };
 }
 
 export interface Customer {
@@ -601,6 +601,43 @@ export type PaymentResolution = Pick<ServerObject<'PaymentResolution'>, 'amount'
   balance_transaction?: { amount: string } | null;
   refund?: { id: string } | null;
 };
+
+/** What the store decides about a transfer on hold. */
+export type HoldDecision = 'book' | 'retry' | 'balance' | 'revenue' | 'return';
+
+/** A refund, a payout or a transfer of a deposit whose network moved another amount than ordered; amounts in base units. */
+export type TransferOnHold = Narrow<
+  Pick<
+    ServerObject<'TransferOnHold'>,
+    | 'id'
+    | 'type'
+    | 'amount'
+    | 'amount_moved'
+    | 'customer_id'
+    | 'customer'
+    | 'payment_method_id'
+    | 'invoice_id'
+    | 'subscription_id'
+    | 'decisions'
+    | 'payment_details'
+    | 'paymentCurrency'
+    | 'paymentMethod'
+    | 'held_at'
+  >,
+  {
+    type: 'refund' | 'balance_payout' | 'stake' | 'stake_return' | 'stake_forfeit' | 'mandate' | 'recharge';
+    decisions: HoldDecision[];
+    payment_details: PaymentDetails;
+    paymentCurrency: PaymentCurrency;
+    paymentMethod: PaymentMethod | null;
+  }
+>;
+
+/** What became of a transfer on hold. */
+export type TransferResolution = Pick<
+  ServerObject<'TransferResolution'>,
+  'amount_moved' | 'amount_rest' | 'amount_excess'
+>;
 
 /** Why billing of a subscription is on hold. */
 export type HoldReason =

@@ -72,6 +72,17 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
             ),
             path: "/console/on-hold#payments".to_owned(),
         },
+        FindingCode::HeldTransfers => NoticeText {
+            subject: tr(
+                format!("Refunds, payouts and deposits on hold: {}", value("count")),
+                format!("有 {} 笔退款、提现或押金转账待处理", value("count")),
+            ),
+            text: tr(
+                "Their network moved another amount than ordered. Decide what happens to the difference.".to_owned(),
+                "支付网络的实际转账金额与应转金额不符，请决定如何处理差额。".to_owned(),
+            ),
+            path: "/console/on-hold#transfers".to_owned(),
+        },
         FindingCode::DeadLetters => NoticeText {
             subject: tr(
                 format!("Messages that could not be delivered: {}", value("count")),

@@ -1,8 +1,8 @@
 //! Payment attempts. This module encrypts and decrypts the client secrets of card payments.
 
+use super::attempts_on_hold::{self, not_on_hold, on_hold};
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::payments_on_hold::{self, not_on_hold};
 use super::secret_box::{SecretBox, place};
 use super::{Connection, Row, Sql, Values, json};
 use async_trait::async_trait;
@@ -10,7 +10,8 @@ use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
 use souk_domain::payment::{
-    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
+    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, HoldClass, Moved, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck,
+    TransactionKey,
 };
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, StorageError, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,7 +21,8 @@ const CLIENT_SECRET: &str = "client_secret";
 
 const INSERT: &str =
     "INSERT INTO attempts (id, purpose, subject, session_id, connect_token, kind, method_id, currency_id, amount, status, payer, bytes,
-                          hash, provider_id, client_secret, card, period, last_error, checks, check_at, sent_at, created_at, updated_at)";
+                          hash, provider_id, client_secret, card, period, last_error, moved_amount, moved_reference, checks, check_at, sent_at,
+                          created_at, updated_at)";
 const ALREADY_IN_FLIGHT: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
 /// Amounts are stored as text on SQLite, so the remaining amount is computed in Rust while the lock is held.
@@ -86,15 +88,22 @@ const PLANNED_BY: Sql = sql_per_dialect!(
 /// not repeat the condition that the lock has checked: with it, the planner reads the index of open attempts, which holds every attempt that
 /// has ended since the last vacuum.
 const SETTLE: Sql = Sql {
-    sqlite: "UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
-                 recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
-             WHERE id IN (SELECT value FROM json_each($1)) AND status IN ('open', 'unknown') RETURNING id",
-    postgres: "WITH locked AS MATERIALIZED
-                   (SELECT id FROM attempts WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) AND status IN ('open', 'unknown')
-                    ORDER BY id FOR UPDATE)
-               UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
-                   recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
-               FROM locked WHERE attempts.id = locked.id RETURNING attempts.id",
+    sqlite: concat!(
+        "UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
+             recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
+         WHERE id IN (SELECT value FROM json_each($1)) AND ",
+        undecided!(),
+        " RETURNING id"
+    ),
+    postgres: concat!(
+        "WITH locked AS MATERIALIZED
+             (SELECT id FROM attempts WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) AND ",
+        undecided!(),
+        " ORDER BY id FOR UPDATE)
+         UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
+             recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
+         FROM locked WHERE attempts.id = locked.id RETURNING attempts.id"
+    ),
 };
 const CLOSE: Sql = sql_per_dialect!("UPDATE attempt_invoices SET open = $2 WHERE attempt_id " (among "$1"));
 const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id " (among "$1") " ORDER BY id");
@@ -129,15 +138,38 @@ pub struct SqlAttempts<'s> {
 
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
-    async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError> {
-        payments_on_hold::count(self.connection, limit).await
+    async fn count_on_hold(&mut self, class: HoldClass, limit: u32) -> Result<u32, StorageError> {
+        attempts_on_hold::count(self.connection, class, limit).await
     }
 
-    async fn on_hold(&mut self, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError> {
-        let Listed { count, list: ids } = payments_on_hold::list(self.connection, mode, page).await?;
+    async fn on_hold(&mut self, class: HoldClass, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError> {
+        let Listed { count, list: ids } = attempts_on_hold::list(self.connection, class, mode, page).await?;
         let mut list = if ids.is_empty() { Vec::new() } else { self.find_all(&ids).await? };
-        list.sort_by(|one, other| other.purpose.subject().cmp(one.purpose.subject()));
+        list.sort_by_key(|attempt| ids.iter().position(|id| *id == attempt.id));
         Ok(Listed { count, list })
+    }
+
+    async fn hold(&mut self, id: &AttemptId, moved: &Moved, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
+        let update = concat!(
+            "UPDATE attempts SET status = 'unknown', last_error = $2, moved_amount = $3, moved_reference = $4, updated_at = $5
+             WHERE id = $1 AND ",
+            undecided!()
+        );
+        let query = self.connection.query(update).bind(id).bind(Some(error)).bind(moved.amount).bind(&moved.reference).bind(now);
+        Ok(query.execute().await? == 1)
+    }
+
+    async fn decline_held(&mut self, id: &AttemptId, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
+        let update = concat!("UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3 WHERE id = $1 AND ", on_hold!());
+        let query = self.connection.query(update).bind(id).bind(Some(error)).bind(now);
+        let declined = query.execute().await? == 1;
+        self.close_if(declined, id).await
+    }
+
+    async fn settle_held(&mut self, id: &AttemptId, amount: Amount, now: Timestamp) -> Result<bool, StorageError> {
+        let update = concat!("UPDATE attempts SET status = 'settled', amount = $2, updated_at = $3 WHERE id = $1 AND ", on_hold!());
+        let settled = self.connection.query(update).bind(id).bind(amount).bind(now).execute().await? == 1;
+        self.close_if(settled, id).await
     }
 
     async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError> {
@@ -317,24 +349,19 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
-                      WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
+        let update = concat!(
+            "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3 WHERE id = $1 AND check_at = $4 AND ",
+            undecided!()
+        );
         let query = self.connection.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
         let declined = query.execute().await? == 1;
-        if declined {
-            self.close(std::slice::from_ref(&attempt.id)).await?;
-        }
-        Ok(declined)
+        self.close_if(declined, &attempt.id).await
     }
 
     async fn decline_claimed(&mut self, id: &AttemptId, error: Option<&Decline>, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
-                      WHERE id = $1 AND status IN ('open', 'unknown')";
+        let update = concat!("UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3 WHERE id = $1 AND ", undecided!());
         let declined = self.connection.query(update).bind(id).bind(error).bind(now).execute().await? == 1;
-        if declined {
-            self.close(std::slice::from_ref(id)).await?;
-        }
-        Ok(declined)
+        self.close_if(declined, id).await
     }
 
     async fn settle_all(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
@@ -354,13 +381,16 @@ impl Attempts for SqlAttempts<'_> {
         check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = $2, last_error = $3, checks = checks + CASE WHEN $4 IS NULL THEN 0 ELSE 1 END,
-                      check_at = COALESCE($4, check_at), updated_at = $5 WHERE id = $1 AND status IN ('open', 'unknown')";
+        let update = concat!(
+            "UPDATE attempts SET status = $2, last_error = $3, checks = checks + CASE WHEN $4 IS NULL THEN 0 ELSE 1 END,
+             check_at = COALESCE($4, check_at), updated_at = $5 WHERE id = $1 AND ",
+            undecided!()
+        );
         Ok(self.connection.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await? == 1)
     }
 
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET updated_at = $3 WHERE id = $1 AND status IN ('open', 'unknown') AND updated_at <= $2";
+        let update = concat!("UPDATE attempts SET updated_at = $3 WHERE id = $1 AND updated_at <= $2 AND ", undecided!());
         Ok(self.connection.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
     }
 
@@ -405,7 +435,10 @@ impl SqlAttempts<'_> {
         let values = values.bind(attempt.amount).bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
         let values =
             values.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card).bind(&attempt.period);
-        let values = values.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
+        let moved = attempt.moved.as_ref();
+        let values =
+            values.bind(&attempt.last_error).bind(moved.map(|moved| moved.amount)).bind(moved.map(|moved| moved.reference.clone()));
+        let values = values.bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
 
@@ -440,6 +473,14 @@ impl SqlAttempts<'_> {
             true => Err(duplicate("an open one of the purpose, or the transaction")),
             false => Ok(()),
         }
+    }
+
+    /// Lets other attempts pay the invoices of an attempt if it has ended. Returns `has_ended`.
+    async fn close_if(&mut self, has_ended: bool, id: &AttemptId) -> Result<bool, StorageError> {
+        if has_ended {
+            self.close(std::slice::from_ref(id)).await?;
+        }
+        Ok(has_ended)
     }
 
     /// Lets other attempts pay the invoices of ended attempts. It does not lock these invoices, because their locks come later in the
@@ -549,6 +590,10 @@ fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
         kind,
         period: row.get("period")?,
         last_error: row.get("last_error")?,
+        moved: match row.get::<Option<Amount>>("moved_amount")? {
+            Some(amount) => Some(Moved { amount, reference: row.get::<Option<String>>("moved_reference")?.unwrap_or_default() }),
+            None => None,
+        },
         checks: row.get("checks")?,
         check_at: row.get("check_at")?,
         sent_at: row.get("sent_at")?,

@@ -1,6 +1,6 @@
 //! How far work is behind, for the owner's metrics. Every statement reads a bounded number of rows.
 
-use super::payments_on_hold::not_on_hold;
+use super::attempts_on_hold::not_on_hold;
 use super::{Database, Row};
 use souk_domain::shared::{StorageError, Timestamp};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 mod api_keys;
 mod apps;
 mod attempts;
+mod attempts_on_hold;
 mod audit_log;
 mod backlog;
 mod balances;
@@ -40,7 +41,6 @@ mod number_gaps;
 mod outbox;
 mod owner_notices;
 mod payment_links;
-mod payments_on_hold;
 mod pending_plan_changes;
 mod personal_data;
 mod personal_data_tables;

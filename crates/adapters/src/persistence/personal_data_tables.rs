@@ -172,9 +172,9 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("attempts", "id" => attempts_of_user!("subject IN", "")),
         fields: fields!(
             id: Text, purpose: Text, subject: Text, session_id: Text, kind: Text, method_id: Text, currency_id: Text, amount: Amount,
-            status: Text, payer: Text, hash: Text, provider_id: Text, card: Json, period: Json, last_error: Json, checks:
-            Integer, check_at: Time, sent_at: Time, recheck_at: Time, doubted: Bool, reversed_at: Time, created_at: Time, updated_at:
-            Time
+            status: Text, payer: Text, hash: Text, provider_id: Text, card: Json, period: Json, last_error: Json, moved_amount: Amount,
+            moved_reference: Text, checks: Integer, check_at: Time, sent_at: Time, recheck_at: Time, doubted: Bool, reversed_at: Time,
+            created_at: Time, updated_at: Time
         ),
     },
     Exported {

@@ -16,6 +16,7 @@ pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either
 pub(super) const OF_INVOICE: Listing =
     refunds!("invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)").exact();
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id " (among "$1") " ORDER BY id");
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 pub(super) const FAILED_WITH: &str =
@@ -45,17 +46,22 @@ impl Refunds for SqlRefunds<'_> {
     }
 
     async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError> {
-        let update = "UPDATE refunds SET status = $2, reference = $3, failure = $4, failure_count = $5, ordered_at = $6, updated_at = $7
-                      WHERE id = $1 AND status = $8 AND failure_count = $9";
+        let update = "UPDATE refunds SET status = $2, reference = $3, failure = $4, failure_count = $5, ordered_at = $6, updated_at = $7,
+                          amount = $10
+                      WHERE id = $1 AND status = $8 AND failure_count = $9 AND amount = $11";
         let query = self.0.query(update).bind(&before.id).bind(after.status).bind(&after.reference).bind(&after.failure);
         let query =
             query.bind(after.failure_count).bind(after.ordered_at).bind(after.updated_at).bind(before.status).bind(before.failure_count);
-        Ok(query.execute().await? == 1)
+        Ok(query.bind(after.amount).bind(before.amount).execute().await? == 1)
     }
 
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError> {
         let row = self.0.query("SELECT * FROM refunds WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(refund).transpose()
+    }
+
+    async fn find_all(&mut self, ids: &[RefundId]) -> Result<Vec<Refund>, StorageError> {
+        self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?.iter().map(refund).collect()
     }
 
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError> {

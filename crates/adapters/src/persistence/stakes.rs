@@ -50,11 +50,11 @@ const NEXT_DUE: &str = "SELECT MIN(s.return_at) AS at FROM stakes s JOIN test_cl
 pub(super) const CLAIM_UNCHECKED: Sql = Sql {
     sqlite: "UPDATE stakes SET checked_at = $2 WHERE id IN
                  (SELECT id FROM stakes WHERE (status = 'held' OR (status = 'releasing' AND release_reason = 'revoked')) AND checked_at <= $1
-                  ORDER BY checked_at, id LIMIT $3)
+                      AND reserved_by IS NULL ORDER BY checked_at, id LIMIT $3)
              RETURNING *",
     postgres: "WITH unchecked AS MATERIALIZED
                    (SELECT id FROM stakes WHERE (status = 'held' OR (status = 'releasing' AND release_reason = 'revoked')) AND checked_at <= $1
-                    ORDER BY checked_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+                        AND reserved_by IS NULL ORDER BY checked_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
                UPDATE stakes SET checked_at = $2 FROM unchecked WHERE stakes.id = unchecked.id RETURNING stakes.*",
 };
 

@@ -142,12 +142,13 @@ const RULES: &[Rule] = &[
                  WHERE e.type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost', 'network_fee') AND d.id IS NULL",
                 "is of no dispute",
             ),
+            // A refund that was sent in part is split, so an earlier failure can be of a larger amount.
             finding(
                 "SELECT e.id FROM journal_entries e LEFT JOIN refunds r ON r.id = RTRIM(RTRIM(e.subject, '0123456789'), '/') AND r.failure_count > 0
                  WHERE e.type = 'refund_failed' AND NOT EXISTS
                      (SELECT 1 FROM journal_postings p WHERE p.entry_id = e.id AND (p.account = 'liabilities:suspense'
-                          OR (p.amount = r.amount AND p.currency_id = r.currency_id)))",
-                "is of no refund of that amount that failed, and not in suspense",
+                          OR (p.amount >= r.amount AND p.currency_id = r.currency_id)))",
+                "is of no refund that failed with that amount or a part of it, and not in suspense",
             ),
         ],
         noted: &[],

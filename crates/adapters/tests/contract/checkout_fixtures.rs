@@ -278,6 +278,7 @@ pub fn card_attempt(name: &str, intent: &str) -> Attempt {
         status: AttemptStatus::Open,
         kind: AttemptKind::Card { provider_id: String::new(), client_secret: String::new(), setup_future_usage: None },
         last_error: None,
+        moved: None,
         checks: 0,
         check_at: at(5),
         sent_at: None,

@@ -2,6 +2,7 @@
 
 mod apps;
 mod attempts;
+mod attempts_on_hold;
 mod audit_log;
 mod backup;
 mod balances;
@@ -29,7 +30,6 @@ mod mail_addresses;
 mod methods;
 mod parity;
 mod payment_links;
-mod payments_on_hold;
 mod price_locks;
 mod prices;
 mod process_reports;

@@ -1,12 +1,13 @@
 //! What only the running processes see reaches `souk doctor`, which is a process of its own.
 
-use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, card_method, context, insert_checkout, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, card_method, context, id, insert_checkout, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::context::{Context, Networks};
 use souk_domain::doctor::{examine, report_process};
 use souk_domain::operation::{Finding, FindingCode, Installation, KnownInstallation, ProcessReport, REPORT_LIFETIME, ReportKind};
-use souk_domain::payment::{AMOUNT_DIFFERS, Attempt, AttemptStatus, Breakers, Decline, FAILURES_MAX};
+use souk_domain::payment::{Attempt, AttemptStatus, Breakers, FAILURES_MAX, HoldClass, Moved, Purpose};
+use souk_domain::shared::Amount;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,25 +76,31 @@ on_both! {
         assert_eq!(named(&later, FindingCode::MixedVersions), None, "the older process has ended");
     }
 
-    async fn payments_on_hold_are_found(db: &TestDatabase) {
+    async fn payments_and_transfers_on_hold_are_found(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
-        let with = |name: &str, intent: &str, status, code: &str| {
-            let last_error = Some(Decline { code: code.to_owned(), message: String::new() });
-            Attempt { status, last_error, ..card_attempt(name, intent) }
+        let with = |name: &str, intent: &str, status, has_moved: bool| {
+            let moved = has_moved.then(|| Moved { amount: Amount::ZERO, reference: String::new() });
+            Attempt { status, moved, ..card_attempt(name, intent) }
+        };
+        let refund = |name: &str, refund: &str| {
+            Attempt { purpose: Purpose::Refund(id(refund)), ..with(name, "pi_1", AttemptStatus::Unknown, true) }
         };
         let mut unit = begin(db).await;
         for attempt in [
-            with("att_1", "pi_1", AttemptStatus::Unknown, AMOUNT_DIFFERS),
-            with("att_2", "pi_2", AttemptStatus::Unknown, "no_answer"),
-            with("att_3", "pi_3", AttemptStatus::Declined, AMOUNT_DIFFERS),
+            with("att_1", "pi_1", AttemptStatus::Unknown, true),
+            with("att_2", "pi_2", AttemptStatus::Unknown, false),
+            with("att_3", "pi_3", AttemptStatus::Declined, true),
+            refund("att_4", "re_1"),
+            refund("att_5", "re_2"),
         ] {
             unit.attempts().insert(&attempt, &[]).await.expect("inserts");
         }
-        assert_eq!(unit.attempts().count_on_hold(9).await.expect("counts"), 1);
-        assert_eq!(unit.attempts().count_on_hold(0).await.expect("counts"), 0);
+        assert_eq!(unit.attempts().count_on_hold(HoldClass::Payments, 0).await.expect("counts"), 0);
         unit.methods().update(&souk_domain::payment::Method { active: false, ..card_method() }).await.expect("updates");
         unit.commit().await.expect("commits");
         let found = examine(&context(db, at(1))).await.expect("examines");
-        assert_eq!(named(&found, FindingCode::HeldPayments).expect("a payment on hold").value("count"), "1");
+        for (code, count) in [(FindingCode::HeldPayments, "1"), (FindingCode::HeldTransfers, "2")] {
+            assert_eq!(named(&found, code).expect("is on hold").value("count"), count);
+        }
     }
 }

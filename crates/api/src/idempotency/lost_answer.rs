@@ -185,7 +185,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 13] = [
+    const WITHOUT: [&str; 14] = [
         "POST /api/credit-notes/preview",
         "POST /api/customers/me/erasure",
         "POST /api/customers/me/revoke-links",
@@ -198,6 +198,7 @@ mod tests {
         "POST /api/session/logout",
         "POST /api/subscriptions/{id}/change-payment",
         "POST /api/subscriptions/{id}/change-plan/preview",
+        "POST /api/transfers/{id}/resolve",
         "PUT /api/subscriptions/resume-billing",
     ];
 

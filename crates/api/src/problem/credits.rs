@@ -1,9 +1,9 @@
-//! The errors of credit notes, refunds, payouts and payments on hold.
+//! The errors of credit notes, refunds, payouts, and payments and transfers on hold.
 
 use super::{METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
-    CreateNoteError, NoteError, PayoutError, PostingError, RefundDecisionError, RefundError, RetryRefundError, SendRefundError,
-    SuspenseError,
+    CreateNoteError, NoteError, PayoutError, PostingError, RefundDecisionError, RefundError, ResolveTransferError, RetryRefundError,
+    SendRefundError, SuspenseError,
 };
 
 impl From<PostingError> for Problem {
@@ -112,6 +112,19 @@ impl From<SuspenseError> for Problem {
             SuspenseError::Settlement(error) => error.into(),
             SuspenseError::Send(error) => error.into(),
             SuspenseError::Posting(error) => error.into(),
+        }
+    }
+}
+
+impl From<ResolveTransferError> for Problem {
+    fn from(error: ResolveTransferError) -> Self {
+        match error {
+            ResolveTransferError::NotFound => Self::not_found(),
+            ResolveTransferError::NotOnHold => rejected(&error, "TRANSFER_NOT_ON_HOLD"),
+            ResolveTransferError::NotPossible => rejected(&error, "DECISION_NOT_POSSIBLE"),
+            ResolveTransferError::Settlement(error) => error.into(),
+            ResolveTransferError::Send(error) => error.into(),
+            ResolveTransferError::Posting(error) => error.into(),
         }
     }
 }

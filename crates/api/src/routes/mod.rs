@@ -31,6 +31,7 @@ pub mod stakes;
 pub mod store;
 pub mod subscriptions;
 pub mod test_clocks;
+pub mod transfers;
 pub mod usage_records;
 pub mod webhooks;
 pub mod well_known;

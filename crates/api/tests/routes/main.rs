@@ -42,6 +42,7 @@ mod sandbox_off;
 mod session;
 mod slow_networks;
 mod subscriptions;
+mod transfers_on_hold;
 mod visitor_limits;
 mod webhooks;
 mod well_known;

@@ -135,6 +135,7 @@ operations! {
     UpdatePayment = "payment.update";
     RefundPayment = "payment.refund";
     ResolvePayment = "payment.resolve";
+    ResolveTransfer = "transfer.resolve";
     PayOutBalance = "balance.pay_out";
     CreateRefund = "refund.create";
     RetryRefund = "refund.retry";

@@ -31,6 +31,10 @@ pub const EVENT_LIST_INTERVAL: Duration = Duration::from_secs(3_600);
 const EVENT_LIST_OVERLAP: Duration = Duration::from_secs(300);
 /// The longest range read at once: an outage of weeks is read day by day.
 const EVENT_LIST_RANGE: Duration = Duration::from_secs(24 * 3_600);
+/// The shortest range: a failure of a longer one halves it, because a busy store can have more events than a list returns.
+const EVENT_LIST_SHORTEST: Duration = Duration::from_secs(300);
+/// The most messages in one commit.
+const MESSAGE_CHUNK: usize = 100;
 /// How long card processors list events.
 const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
@@ -55,18 +59,54 @@ async fn read_event_list(ctx: &Context, unread: &UnreadEvents, now: Timestamp) -
     let method = &unread.method;
     let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;
     let mut read_until = unread.since.max(now.minus(EVENT_RETENTION));
+    let mut length = EVENT_LIST_RANGE;
     while read_until < now {
-        let range = EventRange { since: read_until.minus(EVENT_LIST_OVERLAP), until: now.min(read_until.plus(EVENT_LIST_RANGE)) };
-        let events = rail.list_changes(method, &range).await?;
+        let range = EventRange { since: read_until.minus(EVENT_LIST_OVERLAP), until: now.min(read_until.plus(length)) };
+        let listed = ctx.networks.heard_result(method, rail.list_changes(method, &range).await, ctx.now());
+        let read = range.until.since(read_until);
+        let events = match listed {
+            Ok(events) => events,
+            Err(error) => match halved(read) {
+                Some(half) if ctx.networks.admit(&method.id, ctx.now()).is_ok() => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, method = %method.id, "a shorter range of events is read after a failure");
+                    length = half;
+                    continue;
+                }
+                _ => return Err(error.into()),
+            },
+        };
         // A change has several events; one message is enough.
         let hints: BTreeSet<_> = events.into_iter().filter_map(|event| event.hint).collect();
+        publish_all(ctx, method, &hints.into_iter().collect::<Vec<_>>(), range.until).await?;
+        read_until = range.until;
+        length = grown(length);
+    }
+    Ok(())
+}
+
+/// The length of the next range after one of this length has failed. `None`: it was the shortest.
+fn halved(failed: Duration) -> Option<Duration> {
+    (failed > EVENT_LIST_SHORTEST).then(|| (failed / 2).max(EVENT_LIST_SHORTEST))
+}
+
+/// The length of the next range after one was read.
+fn grown(length: Duration) -> Duration {
+    length.saturating_mul(2).min(EVENT_LIST_RANGE)
+}
+
+/// Publishes the messages of a range of events, at most [`MESSAGE_CHUNK`] in one commit: the last commit records that the range was read.
+/// After a crash in between, the range is read again, and a second message about a change finds nothing new.
+async fn publish_all(ctx: &Context, method: &Method, hints: &[CardHint], read_until: Timestamp) -> Result<(), StorageError> {
+    let chunks = hints.len().div_ceil(MESSAGE_CHUNK).max(1);
+    for chunk in 0..chunks {
         let mut unit = ctx.store.begin().await?;
-        for hint in &hints {
+        for hint in hints.iter().skip(chunk * MESSAGE_CHUNK).take(MESSAGE_CHUNK) {
             publish(ctx, unit.as_mut(), method, hint).await?;
         }
-        unit.methods().set_events_read(&method.id, range.until).await?;
+        if chunk + 1 == chunks {
+            unit.methods().set_events_read(&method.id, read_until).await?;
+        }
         unit.commit().await?;
-        read_until = range.until;
     }
     Ok(())
 }
@@ -182,6 +222,23 @@ pub async fn check_card_hint(ctx: &Context, method: &MethodId, hint: &CardHint) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_halves_after_a_failure_and_grows_to_a_day_again() {
+        let minutes = |count: u64| Duration::from_secs(count * 60);
+        let mut length = EVENT_LIST_RANGE;
+        let mut failed = vec![length];
+        while let Some(half) = halved(length) {
+            length = half;
+            failed.push(length);
+        }
+        assert_eq!((failed.len(), length), (10, EVENT_LIST_SHORTEST));
+        assert_eq!(halved(minutes(8)), Some(minutes(5)), "not below the shortest");
+        for _ in 0..9 {
+            length = grown(length);
+        }
+        assert_eq!(length, EVENT_LIST_RANGE);
+    }
 
     #[test]
     fn a_hint_round_trips_through_its_message() {

@@ -5,7 +5,7 @@ use super::credit::{OrderedBy, RefundDecisionError, RetryRefundError, retry_refu
 use super::errors::PostingError;
 use super::stake::{Stake, is_unchanged};
 use crate::context::Context;
-use crate::payment::{INSUFFICIENT_GAS, Method, WalletRail};
+use crate::payment::{GasState, INSUFFICIENT_GAS, Method, Trigger, WalletRail};
 use crate::shared::{Amount, CurrencyId, Mode, StorageError};
 
 /// Why what was declined for gas could not be retried.
@@ -49,8 +49,8 @@ async fn retry_at(ctx: &Context, method: &Method, rail: &dyn WalletRail, limit: 
     if refunds.is_empty() && stakes.is_empty() {
         return Ok(());
     }
-    // A network that does not answer is queried again in the next run.
-    let Ok(mut state) = rail.gas(method).await else { return Ok(()) };
+    // A network that does not answer, or whose breaker is open, is queried again in the next run.
+    let Some(mut state) = ask_gas(ctx, method, rail).await else { return Ok(()) };
     let is_own_token = |id: &CurrencyId| currencies.iter().any(|currency| currency.id == *id && currency.contract == state.token);
     let amounts: Vec<_> =
         refunds.iter().map(|refund| if is_own_token(&refund.currency_id) { refund.amount } else { Amount::ZERO }).collect();
@@ -73,6 +73,21 @@ async fn retry_at(ctx: &Context, method: &Method, rail: &dyn WalletRail, limit: 
         }
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// The gas prices and funds of this store, as a background call that the breaker of the network has to admit. `None`: no answer.
+async fn ask_gas(ctx: &Context, method: &Method, rail: &dyn WalletRail) -> Option<GasState> {
+    let _slot = ctx.networks.acquire(&method.id, Trigger::Reconciler).await;
+    if ctx.networks.admit(&method.id, ctx.now()).is_err() {
+        return None;
+    }
+    match ctx.networks.heard_result(method, rail.gas(method).await, ctx.now()) {
+        Ok(state) => Some(state),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, method = %method.id, "the gas of a network could not be read");
+            None
+        }
+    }
 }
 
 /// Makes a stake due now, unless it has changed. The batch of due stakes then repeats its transfer.

@@ -102,8 +102,14 @@ async fn pay(
     }
     match paid_by {
         PaidBy::Network { attempt, .. } => {
-            let receipt =
-                Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: started.at };
+            let receipt = Receipt {
+                mode: intent.mode,
+                customer_id: &intent.customer_id,
+                attempt,
+                intent: Some(&intent.id),
+                to_balance: Amount::ZERO,
+                at: started.at,
+            };
             settle(ctx, unit, &[receipt]).await?;
             Ok(true)
         }

@@ -10,14 +10,14 @@ use crate::access::Role;
 use crate::billing::SubscriptionFilter;
 use crate::context::Context;
 use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ReportKind};
-use crate::payment::{self, CheckMethodError, GasStatus};
+use crate::payment::{self, CheckMethodError, GasStatus, HoldClass};
 use crate::shared::{MethodId, Mode, Page, StorageError};
 use reports::seen_by_all;
 
 /// The most dead letters that are counted.
 const DEAD_LETTERS_MAX: u32 = 1_000;
-/// The most payments on hold that are counted.
-const HELD_PAYMENTS_MAX: u32 = 1_000;
+/// The most payments and transfers on hold that are counted.
+const HELD_MAX: u32 = 1_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExamineError {
@@ -66,9 +66,11 @@ pub(crate) async fn of_operation(ctx: &Context) -> Result<Vec<Finding>, StorageE
     if held > 0 {
         findings.push(Finding::new(FindingCode::Holds).with("count", held));
     }
-    let held = unit.attempts().count_on_hold(HELD_PAYMENTS_MAX).await?;
-    if held > 0 {
-        findings.push(Finding::new(FindingCode::HeldPayments).with("count", held));
+    for (class, code) in [(HoldClass::Payments, FindingCode::HeldPayments), (HoldClass::Transfers, FindingCode::HeldTransfers)] {
+        let held = unit.attempts().count_on_hold(class, HELD_MAX).await?;
+        if held > 0 {
+            findings.push(Finding::new(code).with("count", held));
+        }
     }
     drop(unit);
     let (versions, seen): (Vec<_>, Vec<_>) = seen_by_all(ctx).await?.into_iter().partition(|report| report.kind == ReportKind::Version);

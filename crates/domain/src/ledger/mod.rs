@@ -156,11 +156,13 @@ pub enum EntryType {
     NetworkFee,
     /// A payment was reversed after it had settled. Subject: the attempt.
     PaymentReversed,
-    /// A network moved an amount that differs from the requested one. Subject: the attempt.
+    /// A network moved an amount that differs from the requested one: the money of a payment on hold, or what a forfeit brought beyond the
+    /// recorded deposit. Subject: the attempt.
     SuspenseReceived,
     /// Subject: the attempt.
     SuspenseResolved,
-    /// The part of a dashboard refund that exceeds the invoice lines. Subject: the provider's refund.
+    /// The part of a dashboard refund that exceeds the invoice lines, or what a network sent beyond a refund or payout. Subject: the
+    /// network's reference.
     DashboardRefund,
 }
 

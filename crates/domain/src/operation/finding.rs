@@ -68,6 +68,8 @@ findings! {
     Holds = "holds", Error;
     /// `count` of payments on hold, whose network moved another amount than requested.
     HeldPayments = "held_payments", Error;
+    /// `count` of refunds, payouts and transfers of deposits on hold, whose network moved another amount than ordered.
+    HeldTransfers = "held_transfers", Error;
     /// `method`, `network`: the network does not answer.
     Breaker = "breaker", Warning;
     /// `method`, `name`: the store has not staked for gas.

@@ -1,22 +1,48 @@
-//! Payments on hold: their network moved an amount that differs from the requested one, and an owner has to decide.
+//! Attempts on hold: their network moved an amount that differs from the requested one, and an owner has to decide.
+//!
+//! One model serves every purpose. The network is not asked any more and its later answers are ignored; what it moved is stored with the
+//! attempt. The money of a payment is posted to suspense at once, because its network may return it meanwhile. Everything else is posted
+//! by the decision.
 
-use super::connect_result::publish_decline;
-use super::settlement::handler_of;
-use super::{Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, PlannedPayment, Purpose, Settlement, SettlementError};
+use super::connect_result::{publish_decision, publish_decline};
+use super::settlement::{handler_of, intent_of};
+use super::{
+    Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, PlannedPayment, Purpose, SettledAttempt, Settlement,
+    SettlementError,
+};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::shared::{Amount, EntryId, Listed, Mode, Page, PaymentIntentId, StorageError};
+use crate::shared::{Amount, AttemptId, EntryId, Listed, Mode, Page, PaymentIntentId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// The error code of attempts whose settled amount differs from the requested one.
 pub const AMOUNT_DIFFERS: &str = "amount_differs";
+/// Attempts before giving up when another unit of work changed the same rows.
+const MAX_TRIES: u32 = 8;
+
+/// What a network moved instead of the requested amount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Zero: the network confirmed the transaction and moved nothing.
+    pub amount: Amount,
+    /// The network's reference of the movement.
+    pub reference: String,
+}
+
+/// The attempts on hold that one list of an owner contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldClass {
+    /// Payments of customers, whose money is in suspense.
+    Payments,
+    /// Everything else: refunds, payouts, and what moves into and out of deposits.
+    Transfers,
+}
 
 impl Attempt {
-    /// Whether the money of this payment is in suspense. Later answers of its network are ignored; an owner ends the hold.
+    /// Whether an owner has to decide about what its network moved. Later answers of its network are ignored.
     #[must_use]
     pub fn is_on_hold(&self) -> bool {
-        let is_payment = matches!(self.purpose, Purpose::Payment(_)) && self.status == AttemptStatus::Unknown;
-        is_payment && self.last_error.as_ref().is_some_and(|error| error.code == AMOUNT_DIFFERS)
+        self.status == AttemptStatus::Unknown && self.moved.is_some()
     }
 }
 
@@ -37,7 +63,7 @@ pub struct PaymentOnHold {
 /// # Errors
 /// If the storage fails.
 pub async fn payments_on_hold(unit: &mut dyn UnitOfWork, mode: Mode, page: &Page) -> Result<Listed<PaymentOnHold>, StorageError> {
-    let Listed { count, list } = unit.attempts().on_hold(mode, page).await?;
+    let Listed { count, list } = unit.attempts().on_hold(HoldClass::Payments, mode, page).await?;
     if list.is_empty() {
         return Ok(Listed { count, list: Vec::new() });
     }
@@ -55,15 +81,36 @@ pub async fn payments_on_hold(unit: &mut dyn UnitOfWork, mode: Mode, page: &Page
     Ok(Listed { count, list: list.into_iter().filter_map(with_intents).collect() })
 }
 
+/// Puts an attempt on hold, unless it has ended or is on hold already.
+pub(super) async fn hold(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    context: &AttemptContext,
+    settlement: &Settlement,
+) -> Result<(), SettlementError> {
+    let attempt = &context.attempt;
+    let error = amount_differs(attempt, settlement);
+    let moved = Moved { amount: settlement.amount, reference: settlement.reference.clone() };
+    if !unit.attempts().hold(&attempt.id, &moved, &error, ctx.now()).await? {
+        return Ok(());
+    }
+    let purpose = attempt.purpose.name();
+    tracing::warn!(attempt = %attempt.id, purpose, asked = %attempt.amount, moved = %moved.amount, "a network moved a different amount than requested: it is on hold");
+    if let Some(intent) = intent_of(unit, attempt).await? {
+        unit.intents().set_status(&intent, IntentStatus::Processing, Some(&error), ctx.now()).await?;
+    }
+    post_suspense(ctx, unit, context, settlement).await
+}
+
 /// Why an attempt is on hold.
-pub(super) fn amount_differs(attempt: &Attempt, settlement: &Settlement) -> Decline {
+fn amount_differs(attempt: &Attempt, settlement: &Settlement) -> Decline {
     let message = format!("The network moved {} instead of {}", settlement.amount, attempt.amount);
     Decline { code: AMOUNT_DIFFERS.to_owned(), message }
 }
 
 /// Posts the money of a payment to suspense, once, and writes the intent that received it, so that it can be refunded over the network and
 /// its dashboard refunds and disputes are found. The intent that was to be paid can be paid again. The caller has locked the attempt.
-pub(super) async fn post_suspense(
+async fn post_suspense(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     context: &AttemptContext,
@@ -78,7 +125,6 @@ pub(super) async fn post_suspense(
     if posted.iter().any(|entry| entry.kind == EntryType::SuspenseReceived) {
         return Ok(());
     }
-    tracing::warn!(attempt = %attempt.id, asked = %attempt.amount, moved = %settlement.amount, "a network moved a different amount than requested: the payment is on hold");
     let now = ctx.now();
     let postings = vec![
         Posting::debit(Account::cash(&attempt.method_id), settlement.amount, &attempt.currency_id),
@@ -113,27 +159,90 @@ pub(super) async fn post_suspense(
 /// the attempt is no longer on hold.
 pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, StorageError> {
     let Some(error) = attempt.last_error.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(false) };
-    unit.attempts().decline_claimed(&attempt.id, Some(error), ctx.now()).await
+    unit.attempts().decline_held(&attempt.id, error, ctx.now()).await
 }
 
-/// Applies the decline of a payment whose hold has ended, so that what is still unpaid can be paid again.
+/// Applies the decline of an attempt whose hold has ended, so that what was not moved can be moved again.
 pub async fn release_held(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), SettlementError> {
     let Some(error) = &attempt.last_error else { return Ok(()) };
     handler_of(ctx, attempt)?.declined(ctx, unit, attempt, error).await?;
     Ok(publish_decline(ctx, unit, attempt).await?)
 }
 
+/// An attempt whose hold has ended with a settlement.
+#[derive(Debug, Clone)]
+pub struct SettledHold {
+    /// Its amount is what counts as settled.
+    pub attempt: Attempt,
+    pub settlement: Settlement,
+}
+
+/// Ends a hold: `amount` counts as settled. The caller then applies it, for instance by [`apply_settled_hold`]. `None`: the attempt is no
+/// longer on hold.
+pub async fn settle_hold(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    amount: Amount,
+) -> Result<Option<SettledHold>, StorageError> {
+    let Some(moved) = attempt.moved.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(None) };
+    if !unit.attempts().settle_held(&attempt.id, amount, ctx.now()).await? {
+        return Ok(None);
+    }
+    publish_decision(ctx, unit, attempt).await?;
+    let settlement = Settlement { reference: moved.reference.clone(), payer: String::new(), amount, card: None };
+    Ok(Some(SettledHold { attempt: Attempt { status: AttemptStatus::Settled, amount, ..attempt.clone() }, settlement }))
+}
+
+/// Applies the settlement of an attempt whose hold has ended. Returns the attempts that must be sent after the commit.
+pub async fn apply_settled_hold(ctx: &Context, unit: &mut dyn UnitOfWork, hold: &SettledHold) -> Result<Vec<AttemptId>, SettlementError> {
+    let SettledHold { attempt, settlement } = hold;
+    handler_of(ctx, attempt)?.settled_all(ctx, unit, &[SettledAttempt { attempt, settlement }]).await
+}
+
+/// Ends a hold because its network reports that the movement with this reference has failed: nothing was moved after all. False: the
+/// attempt is not on hold for that movement.
+pub async fn fail_hold(ctx: &Context, id: &AttemptId, reference: &str, decline: &Decline) -> Result<bool, SettlementError> {
+    for _ in 0..MAX_TRIES {
+        match try_fail_hold(ctx, id, reference, decline).await {
+            Err(SettlementError::Contended) => {}
+            done => return done,
+        }
+    }
+    Err(SettlementError::Contended)
+}
+
+async fn try_fail_hold(ctx: &Context, id: &AttemptId, reference: &str, decline: &Decline) -> Result<bool, SettlementError> {
+    let mut unit = ctx.store.begin().await?;
+    let is_of_movement =
+        |attempt: &Attempt| attempt.is_on_hold() && attempt.moved.as_ref().is_some_and(|moved| moved.reference == reference);
+    let Some(attempt) = unit.attempts().find(id).await?.filter(is_of_movement) else { return Ok(false) };
+    if !unit.attempts().decline_held(id, decline, ctx.now()).await? {
+        return Ok(false);
+    }
+    handler_of(ctx, &attempt)?.declined(ctx, unit.as_mut(), &attempt, decline).await?;
+    publish_decline(ctx, unit.as_mut(), &attempt).await?;
+    unit.commit().await?;
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::payment::{AttemptKind, MethodAmount};
-    use crate::shared::{AttemptId, CurrencyId, MethodId, RefundId, Timestamp};
+    use crate::shared::{CurrencyId, MethodId, RefundId, StakeId, Timestamp};
 
     #[test]
-    fn only_an_unknown_payment_with_a_differing_amount_is_on_hold() {
-        let payment = Purpose::Payment(PaymentIntentId::parse("pi_1").expect("an id"));
-        let refund = Purpose::Refund(RefundId::parse("re_1").expect("an id"));
-        let attempt = |purpose: &Purpose, status, code: Option<&str>| {
+    fn an_unknown_attempt_that_moved_another_amount_is_on_hold_whatever_its_purpose() {
+        let stake = || StakeId::parse("stk_1").expect("an id");
+        let purposes = [
+            Purpose::Payment(PaymentIntentId::parse("pi_1").expect("an id")),
+            Purpose::Refund(RefundId::parse("re_1").expect("an id")),
+            Purpose::Stake(stake()),
+            Purpose::ReturnStake(stake()),
+            Purpose::Slash(stake()),
+        ];
+        let attempt = |purpose: &Purpose, status, has_moved: bool| {
             let id = AttemptId::parse("att_1").expect("an id");
             let of = MethodAmount {
                 method_id: MethodId::parse("pm_1").expect("an id"),
@@ -141,18 +250,20 @@ mod tests {
                 amount: Amount::new(5),
             };
             let kind = AttemptKind::CardRefund { payment: String::new() };
-            let last_error = code.map(|code| Decline { code: code.to_owned(), message: String::new() });
+            let moved = has_moved.then(|| Moved { amount: Amount::ZERO, reference: "HASH".to_owned() });
             let open_attempt = Attempt::begin(id, purpose.clone(), kind, of, Timestamp::from_seconds(0));
-            Attempt { status, last_error, ..open_attempt }
+            Attempt { status, moved, ..open_attempt }
         };
-        for (purpose, status, code, is_on_hold) in [
-            (&payment, AttemptStatus::Unknown, Some(AMOUNT_DIFFERS), true),
-            (&payment, AttemptStatus::Unknown, None, false),
-            (&payment, AttemptStatus::Unknown, Some("insufficient_funds"), false),
-            (&payment, AttemptStatus::Declined, Some(AMOUNT_DIFFERS), false),
-            (&refund, AttemptStatus::Unknown, Some(AMOUNT_DIFFERS), false),
-        ] {
-            assert_eq!(attempt(purpose, status, code).is_on_hold(), is_on_hold, "{purpose:?} {status:?} {code:?}");
+        for purpose in &purposes {
+            for (status, has_moved, is_on_hold) in [
+                (AttemptStatus::Unknown, true, true),
+                (AttemptStatus::Unknown, false, false),
+                (AttemptStatus::Open, false, false),
+                (AttemptStatus::Declined, true, false),
+                (AttemptStatus::Settled, true, false),
+            ] {
+                assert_eq!(attempt(purpose, status, has_moved).is_on_hold(), is_on_hold, "{purpose:?} {status:?} {has_moved}");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, ChargedPeriod, Decline, Description, Recheck, SavedCard};
+use super::{CardHolder, ChargedPeriod, Decline, Description, HoldClass, Moved, Recheck, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -242,6 +242,8 @@ pub struct Attempt {
     /// The period that an automatic charge pays.
     pub period: Option<ChargedPeriod>,
     pub last_error: Option<Decline>,
+    /// What the network moved instead of `amount`, if it was another amount.
+    pub moved: Option<Moved>,
     /// The number of queries without a final answer.
     pub checks: u32,
     /// When the reconciler queries next.
@@ -277,6 +279,7 @@ impl Attempt {
             kind,
             period: None,
             last_error: None,
+            moved: None,
             checks: 0,
             check_at: next_check(now, 0),
             sent_at: None,
@@ -407,10 +410,18 @@ pub struct TransactionKey {
 
 #[async_trait]
 pub trait Attempts: Send {
-    /// The number of payments on hold, at most `limit`.
-    async fn count_on_hold(&mut self, limit: u32) -> Result<u32, StorageError>;
-    /// The payments on hold of a mode, newest first. `starting_after` is the intent that was to be paid, which has at most one of them.
-    async fn on_hold(&mut self, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError>;
+    /// The number of attempts on hold of a class, at most `limit`.
+    async fn count_on_hold(&mut self, class: HoldClass, limit: u32) -> Result<u32, StorageError>;
+    /// The attempts on hold of a class and mode. Payments are in the order of the intents that were to be paid, newest first, and
+    /// `starting_after` is such an intent, which has at most one of them. Transfers are in the order of their own ids, newest first.
+    async fn on_hold(&mut self, class: HoldClass, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError>;
+    /// Puts an open attempt on hold: its network moved another amount. False: it has ended or is on hold already.
+    async fn hold(&mut self, id: &AttemptId, moved: &Moved, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
+    /// Sets the status of an attempt on hold to declined. Returns true to exactly one caller.
+    async fn decline_held(&mut self, id: &AttemptId, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
+    /// Sets the status of an attempt on hold to settled, and its amount to what counts as settled. The error that says what its network
+    /// moved is kept. Returns true to exactly one caller.
+    async fn settle_held(&mut self, id: &AttemptId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
     /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
     /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
     /// before; the caller must then drop the unit of work.
@@ -484,15 +495,15 @@ pub trait Attempts: Send {
     /// counts as sent. False: it was sent or has ended.
     async fn adopt(&mut self, id: &AttemptId, reference: &str, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
-    /// sender sends may succeed. Returns true to exactly one caller.
+    /// sender sends may succeed. An attempt on hold stays on hold. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
-    /// Sets the status to declined even if another sender has claimed the attempt, because an owner has decided that its payment does not
-    /// count. Returns true to exactly one caller.
+    /// Sets the status to declined even if another sender has claimed the attempt. An attempt on hold stays on hold. Returns true to
+    /// exactly one caller.
     async fn decline_claimed(&mut self, id: &AttemptId, error: Option<&Decline>, now: Timestamp) -> Result<bool, StorageError>;
-    /// Sets the status of open attempts to settled. Returns each attempt to exactly one caller.
+    /// Sets the status of open attempts that are not on hold to settled. Returns each attempt to exactly one caller.
     async fn settle_all(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Records an answer that is not final, and when the reconciler queries next; `None`: a page has polled, and the reconciler's time
-    /// stays. False: the attempt has ended meanwhile, and the answer is irrelevant.
+    /// stays. False: the attempt has ended or was put on hold meanwhile, and the answer is irrelevant.
     async fn reschedule(
         &mut self,
         id: &AttemptId,

@@ -46,7 +46,10 @@ pub use description::*;
 pub use dispute::*;
 pub use gas::*;
 pub use handler::*;
-pub use hold::{AMOUNT_DIFFERS, PaymentOnHold, end_hold, payments_on_hold, release_held};
+pub use hold::{
+    AMOUNT_DIFFERS, HoldClass, Moved, PaymentOnHold, SettledHold, apply_settled_hold, end_hold, fail_hold, payments_on_hold, release_held,
+    settle_hold,
+};
 pub use intent::*;
 pub use mandate::*;
 pub use method::*;

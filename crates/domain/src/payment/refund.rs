@@ -14,7 +14,8 @@ pub enum RefundType {
     Refund,
     /// A payout of the customer's balance.
     BalancePayout,
-    /// The part of a refund made in the provider's dashboard that no invoice line could give. Its money is in suspense.
+    /// The part of a refund made in the provider's dashboard that no invoice line could give, or what a network refunded beyond an order.
+    /// Its money is in suspense.
     Dashboard,
 }
 
@@ -126,11 +127,13 @@ pub trait Refunds: Send {
     }
     /// Locks and returns a refund until this unit of work ends.
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// Writes status, reference, failure, failure count and time of the order of a refund that still has the status and failure count of `before`. Returns
-    /// true to exactly one caller.
+    /// Writes amount, status, reference, failure, failure count and time of the order of a refund that still has the amount, the status
+    /// and the failure count of `before`. Returns true to exactly one caller.
     async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// The refunds of a method with this network reference: several if a dashboard refund was split.
+    async fn find_all(&mut self, ids: &[RefundId]) -> Result<Vec<Refund>, StorageError>;
+    /// The refunds of a method with this network reference: several if a dashboard refund was split, or if its network sent more than
+    /// ordered.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError>;
     /// Refunds of payments by a method whose last failure has this code, oldest first.
     async fn failed_with(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError>;

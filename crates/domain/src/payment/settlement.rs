@@ -2,7 +2,7 @@
 //! 10).
 
 use super::connect_result::{publish_decision, publish_decline};
-use super::hold::{amount_differs, post_suspense};
+use super::hold::hold;
 use super::{
     Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, SettledAttempt,
     Trigger, next_check,
@@ -134,14 +134,7 @@ async fn record_other(ctx: &Context, unit: &mut dyn UnitOfWork, answer: &Answer<
     }
     let undecided = match outcome {
         Outcome::Declined(decline) => return declined(ctx, unit, attempt, decline).await,
-        Outcome::Settled(settlement) => {
-            let error = Some(amount_differs(attempt, settlement));
-            let on_hold = Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error };
-            if on_hold.record(ctx, unit, attempt, trigger).await? {
-                post_suspense(ctx, unit, context, settlement).await?;
-            }
-            return Ok(());
-        }
+        Outcome::Settled(settlement) => return hold(ctx, unit, context, settlement).await,
         Outcome::Pending { requires_payer: true, last_error } => {
             Undecided { status: AttemptStatus::Open, intent: IntentStatus::RequiresAction, error: last_error.clone() }
         }
@@ -210,7 +203,7 @@ impl Undecided {
 }
 
 /// The intent that shows an attempt's state: the one it pays; for a mandate or a stake of a session, the session's.
-async fn intent_of(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Option<PaymentIntentId>, StorageError> {
+pub(super) async fn intent_of(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Option<PaymentIntentId>, StorageError> {
     match (&attempt.purpose, &attempt.session_id) {
         (Purpose::Payment(intent), _) => Ok(Some(intent.clone())),
         (_, Some(session)) => Ok(unit.intents().find_by_session(session).await?.map(|intent| intent.id)),

@@ -107,6 +107,12 @@ function FindingLink({ finding: { code, params }, texts: { t } }: { finding: Fin
         {t('doctor.open.held_payments')}
       </Link>
     );
+  if (code === 'held_transfers')
+    return (
+      <Link to="/console/on-hold" hash="transfers">
+        {t('doctor.open.held_transfers')}
+      </Link>
+    );
   if (code === 'no_owner_email') return <Link to="/profile">{t('doctor.open.profile')}</Link>;
   if (params.method)
     return (

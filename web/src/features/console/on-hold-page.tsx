@@ -17,10 +17,11 @@ import { onHoldQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { ResumeBillingDialog } from './resume-billing-dialog';
 import { useTexts } from './texts';
+import { TransfersOnHold } from './transfers-on-hold';
 
 /**
- * What waits for a decision: the subscriptions whose billing is on hold, one by one or all at once, payments on hold, and payments found
- * after a restore.
+ * What waits for a decision: the subscriptions whose billing is on hold, one by one or all at once, payments and transfers on hold, and
+ * payments found after a restore.
  */
 export function OnHoldPage({ page = 1 }: { page?: number }) {
   const { t, language } = useTexts();
@@ -96,6 +97,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
           ]}
         />
         <PaymentsOnHold />
+        <TransfersOnHold />
         <FoundPayments />
       </Flex>
       {open ? (

@@ -17,6 +17,7 @@ import type {
   Stake,
   Subscription,
   TestClock,
+  TransferOnHold,
 } from '@/api/types';
 import { loadErrorMessages } from '@/i18n/translate';
 
@@ -110,6 +111,10 @@ export const onHoldQuery = (page: number) =>
 /** Payments whose network moved an amount that differs from the requested one. */
 export const paymentsOnHoldQuery = (page: number) =>
   consoleListQuery<PaymentOnHold>('payments-on-hold', '/api/payment-intents/on-hold', page, {});
+
+/** Refunds, payouts and transfers of deposits whose network moved another amount than ordered. */
+export const transfersOnHoldQuery = (page: number) =>
+  consoleListQuery<TransferOnHold>('transfers-on-hold', '/api/transfers/on-hold', page, {});
 
 /** All disputes, or those that are not decided. */
 export const disputesQuery = (page: number, open: boolean) =>

@@ -36,7 +36,7 @@ async fn end(billing: &Billing, name: &str, stake: StakeChoice) -> Subscription 
 }
 
 /// A customer with 1,000 tokens who staked `staked` of them and cannot pay a month of 700 with the rest.
-async fn with_overdue_invoice(db: &souk_adapters::testing::TestDatabase, staked: u128, days_until_cancel: u32) -> Billing {
+pub async fn with_overdue_invoice(db: &souk_adapters::testing::TestDatabase, staked: u128, days_until_cancel: u32) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", 700, MONTHLY).await;
     let mut one = Subscription { days_until_cancel, ..billing.subscription("sub_1", &price, DAY * 30) };

@@ -15,6 +15,7 @@ mod order_refund;
 mod payout;
 mod provider_refund;
 mod refund;
+mod refund_hold;
 mod suspense;
 mod undo;
 
@@ -34,6 +35,7 @@ pub use provider_refund::{ProviderRefundError, record_provider_refund};
 pub use refund::RefundAttempt;
 pub use refund::{RefundDecisionError, RetryRefundError, move_refund_to_balance, refund_failed_later, retry_refund};
 pub(crate) use refund::{refund_declined, refund_settled, retry_refund_as};
+pub(super) use refund_hold::{UnsentPart, post_excess_refund, record_short_refund};
 pub use suspense::{ResolvedSuspense, SuspenseError, SuspenseTo, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 

@@ -189,7 +189,7 @@ fn room_of(payments: &[InvoicePayment], intent: &Intent) -> Result<Amount, Posti
 }
 
 /// Takes the payouts from the balance.
-async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, payouts: &[Refund], now: Timestamp) -> Result<(), PostingError> {
+pub(super) async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, payouts: &[Refund], now: Timestamp) -> Result<(), PostingError> {
     let changes = payouts.iter().map(|payout| BalanceChange {
         mode: payout.mode,
         customer_id: &payout.customer_id,

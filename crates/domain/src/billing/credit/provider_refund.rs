@@ -9,7 +9,9 @@ use crate::billing::PostingError;
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::convert_through;
 use crate::context::Context;
-use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
+use crate::payment::{
+    Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, fail_hold, settle,
+};
 use crate::shared::{RefundId, StorageError};
 
 /// Attempts before giving up when another unit of work changed the same rows.
@@ -53,7 +55,7 @@ impl From<SettlementError> for ProviderRefundError {
 #[tracing::instrument(skip_all, fields(method = %method.id, refund = provider.provider_id))]
 pub async fn record_provider_refund(ctx: &Context, method: &Method, provider: &ProviderRefund) -> Result<(), ProviderRefundError> {
     if let Some(ours) = &provider.ours {
-        settle_open(ctx, ours).await?;
+        settle_open(ctx, ours, provider).await?;
     }
     let known = ctx.store.read().await?.refunds().find_by_reference(&method.id, &provider.provider_id).await?;
     match &provider.status {
@@ -84,11 +86,16 @@ fn check_currency(provider: &ProviderRefund, currency: &Currency) -> Result<(), 
     Err(ProviderRefundError::OtherCurrency { refund: provider.currency.clone(), payment: currency.contract.clone() })
 }
 
-/// Settles the open attempt of a refund that this store ordered.
-async fn settle_open(ctx: &Context, id: &RefundId) -> Result<(), ProviderRefundError> {
+/// Settles the open attempt of a refund that this store ordered. The network is not asked about an attempt on hold, but its hold ends if
+/// the refund has failed: the money is back.
+async fn settle_open(ctx: &Context, id: &RefundId, provider: &ProviderRefund) -> Result<(), ProviderRefundError> {
     let open = ctx.store.read().await?.attempts().open_of(&Purpose::Refund(id.clone())).await?;
-    if let Some(attempt) = open {
-        settle(ctx, &attempt.id).await?;
+    let Some(attempt) = open else { return Ok(()) };
+    match &provider.status {
+        ProviderRefundStatus::Failed(decline) if attempt.is_on_hold() => {
+            fail_hold(ctx, &attempt.id, &provider.provider_id, decline).await?;
+        }
+        _ => settle(ctx, &attempt.id).await?,
     }
     Ok(())
 }

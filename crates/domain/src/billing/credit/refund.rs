@@ -104,7 +104,7 @@ fn refund_of(ctx: &Context, new: &NewRefund<'_>, stakes: &HashMap<AttemptId, Att
 }
 
 /// Records refunds that the provider has sent already, such as those made in its dashboard.
-async fn post_all_sent(ctx: &Context, unit: &mut dyn UnitOfWork, sent: &[&Refund]) -> Result<(), PostingError> {
+pub(super) async fn post_all_sent(ctx: &Context, unit: &mut dyn UnitOfWork, sent: &[&Refund]) -> Result<(), PostingError> {
     if sent.is_empty() {
         return Ok(());
     }
@@ -321,7 +321,7 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
     Ok(())
 }
 
-async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), PostingError> {
+pub(super) async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), PostingError> {
     // Same lock order as payouts and credit notes (balance before intent), to avoid a deadlock.
     to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
     if let Some(intent) = &refund.intent_id {
@@ -459,18 +459,29 @@ pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) ->
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;
     let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
+    let moved = move_to_balance(ctx, unit.as_mut(), &refund, now).await?;
+    unit.commit().await?;
+    Ok(moved)
+}
+
+/// As [`move_refund_to_balance`], in a unit of work that has locked the failed refund.
+pub(super) async fn move_to_balance(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    refund: &Refund,
+    now: Timestamp,
+) -> Result<Refund, PostingError> {
     let moved = Refund { status: RefundStatus::Canceled, updated_at: now, ..refund.clone() };
-    if !unit.refunds().update(&refund, &moved).await? {
-        return Err(PostingError::Contended.into());
+    if !unit.refunds().update(refund, &moved).await? {
+        return Err(PostingError::Contended);
     }
-    to_balance(ctx, unit.as_mut(), &moved, BalanceTransactionType::RefundMoved, now).await?;
+    to_balance(ctx, unit, &moved, BalanceTransactionType::RefundMoved, now).await?;
     if let Some(intent) = &moved.intent_id {
         unit.intents().release_refund(intent, moved.amount, now).await?;
     }
     let (debit, credit) = (Account::RefundsPayable, Account::CustomerBalance);
     let entry = RefundEntry { kind: EntryType::RefundMovedToBalance, subject: moved.id.as_str(), debit, credit };
-    post(ctx, unit.as_mut(), &moved, entry, now).await?;
-    unit.commit().await?;
+    post(ctx, unit, &moved, entry, now).await?;
     Ok(moved)
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Receipt<'a> {
     pub attempt: &'a Attempt,
     /// `None`: the attempt forfeited a stake.
     pub intent: Option<&'a PaymentIntentId>,
+    /// Of a forfeited stake: the part that was not ordered, and goes to the balance instead of revenue.
+    pub to_balance: Amount,
     pub at: Timestamp,
 }
 
@@ -55,7 +57,7 @@ fn allocate(amount: Amount, invoices: &[Payable]) -> Result<Allocation, AmountEr
 }
 
 /// Applies receipts to the invoices of their attempts, oldest first. The excess of a network payment goes to the balance; of a forfeited
-/// stake, an amount that was not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
+/// stake, an amount that was ordered and not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
 ///
 /// # Errors
 /// [`BillingError::Contended`] when a row changed after it was read, or when several receipts cannot be applied together: two pay the same
@@ -109,7 +111,10 @@ impl<'a> Settled<'a> {
         let (overpaid, unplanned) = match receipt.intent {
             // A network payment that no invoice takes belongs to the customer.
             Some(_) => (overpaid.plus(unplanned)?, Amount::ZERO),
-            None => (overpaid, unplanned),
+            None => {
+                let to_balance = unplanned.min(receipt.to_balance);
+                (overpaid.plus(to_balance)?, unplanned.minus(to_balance)?)
+            }
         };
         let total = Amount::sum(paid.iter().copied())?;
         for (before, amount) in invoices.into_iter().zip(paid) {

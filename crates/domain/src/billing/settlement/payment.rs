@@ -12,7 +12,7 @@ use crate::payment::{
     Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, PaidIntent, Purpose, PurposeHandler, Reversal, SavedCard, SettledAttempt,
     Settlement, SettlementError,
 };
-use crate::shared::{AttemptId, PaymentIntentId};
+use crate::shared::{Amount, AttemptId, PaymentIntentId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::{BTreeSet, HashMap};
@@ -120,7 +120,14 @@ async fn collect(ctx: &Context, unit: &mut dyn UnitOfWork, all: &[Collected<'_>]
                 at
             }
         };
-        receipts.push(Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at });
+        receipts.push(Receipt {
+            mode: intent.mode,
+            customer_id: &intent.customer_id,
+            attempt,
+            intent: Some(&intent.id),
+            to_balance: Amount::ZERO,
+            at,
+        });
     }
     let settled = settle(ctx, unit, &receipts).await?;
     Ok(recovered(ctx, unit, &settled).await?)

@@ -118,6 +118,11 @@ struct ProcessedStake {
 }
 
 async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<Option<ProcessedStake>, BillingError> {
+    // The owner decides about a payment on hold; until then, the network is not asked about a stake that has nothing else.
+    if queried.status == StakeStatus::Pending && is_placement_on_hold(ctx, queried).await? {
+        reschedule(ctx, queried, |now| Stake { return_at: Some(now.plus(STAKE_RETRY_DELAY)), ..queried.clone() }).await?;
+        return Ok(None);
+    }
     let slot = ctx.networks.acquire(&queried.method_id, Trigger::Reconciler).await;
     // A test clock stands still until its stakes have been processed.
     if *scope == Scope::Wall
@@ -154,6 +159,11 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
         NextStep::Rest | NextStep::GiveUp => None,
     };
     Ok(Some(ProcessedStake { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: queried.subject.as_str().to_owned() }) }))
+}
+
+async fn is_placement_on_hold(ctx: &Context, stake: &Stake) -> Result<bool, BillingError> {
+    let open = ctx.store.read().await?.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?;
+    Ok(open.is_some_and(|attempt| attempt.is_on_hold()))
 }
 
 /// Whether a stake is unchanged since its network was queried. The network's answer does not include later changes.

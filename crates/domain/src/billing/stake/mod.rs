@@ -4,6 +4,7 @@
 mod admin;
 mod due;
 mod entity;
+mod hold;
 mod key;
 mod monitor;
 mod overdraft;
@@ -24,6 +25,7 @@ pub(in crate::billing) use due::is_unchanged;
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
 pub use entity::*;
+pub(in crate::billing) use hold::{HeldForfeit, apply_held_forfeit, recorded_amount, return_placement, transfer_rest};
 pub use key::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;

@@ -9,7 +9,7 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
 use crate::context::Context;
 use crate::payment::{StakeState, Trigger, paused_methods, per_network};
-use crate::shared::{Amount, Timestamp};
+use crate::shared::{Amount, AmountError, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
 use std::time::Duration;
@@ -56,15 +56,15 @@ enum Finding {
     Excess,
 }
 
-fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
+fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Result<Finding, AmountError> {
     if stake.reservation.is_some() {
         // The amount in flight is missing either at the network or in our records.
-        return Finding::AsKnown;
+        return Ok(Finding::AsKnown);
     }
     let required = stake.amount_requested.min(stake.remaining());
-    let at_network = state.held.plus(state.revoked).unwrap_or(state.held);
+    let at_network = state.held.plus(state.revoked)?;
     let paid_out = stake.remaining().minus(at_network).unwrap_or_default();
-    match stake.status {
+    Ok(match stake.status {
         StakeStatus::Held if state.held < required && (is_settled || !state.revoked.is_zero()) => Finding::Revoked,
         StakeStatus::Held if is_settled && state.held >= required && !paid_out.is_zero() => Finding::Claimed(paid_out),
         StakeStatus::Held
@@ -74,7 +74,7 @@ fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
         }
         StakeStatus::Releasing if stake.is_revoked() && state.held >= required => Finding::Restored,
         _ => Finding::AsKnown,
-    }
+    })
 }
 
 async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
@@ -84,7 +84,7 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     }
     let Some(state) = ask_network(ctx, queried).await? else { return Ok(()) };
     let is_settled = ctx.trust.is_trusted() && ctx.now().since(queried.updated_at) > SETTLING_TIME;
-    let found = finding(queried, state, is_settled);
+    let found = finding(queried, state, is_settled)?;
     if found == Finding::AsKnown {
         return release_if_forgotten(ctx, queried).await;
     }
@@ -220,12 +220,13 @@ mod tests {
             (revoked.clone(), state(4, 6), true, Finding::AsKnown),
             (held(10).released(ReleaseReason::Ended, at(1), at(1)), state(0, 10), true, Finding::AsKnown),
         ] {
-            assert_eq!(finding(&stake, state, is_settled), expected, "{:?} {state:?}", stake.status);
+            assert_eq!(finding(&stake, state, is_settled), Ok(expected), "{:?} {state:?}", stake.status);
         }
         let replaced = revoked.placed(Amount::new(10), "B", at(2)).expect("in range");
-        assert_eq!(finding(&replaced, state(10, 10), true), Finding::AsKnown, "the network has not paid out the revoked part yet");
-        assert_eq!(finding(&replaced, state(10, 0), true), Finding::Claimed(Amount::new(10)));
+        assert_eq!(finding(&replaced, state(10, 10), true), Ok(Finding::AsKnown), "the network has not paid out the revoked part yet");
+        assert_eq!(finding(&replaced, state(10, 0), true), Ok(Finding::Claimed(Amount::new(10))));
+        assert!(finding(&replaced, state(u128::MAX, 1), true).is_err(), "an answer out of range is not taken for less");
         let moving = held(10).reserve(reservation(StakeTransferKind::Return, 10), at(1)).expect("it fits");
-        assert_eq!(finding(&moving, state(0, 0), true), Finding::AsKnown, "the return may have reached the network");
+        assert_eq!(finding(&moving, state(0, 0), true), Ok(Finding::AsKnown), "the return may have reached the network");
     }
 }

@@ -365,8 +365,19 @@ pub(super) async fn terms_of(
     stake: &Stake,
 ) -> Result<Option<StakeTerms>, BillingError> {
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
-    Ok(match security_of(unit, subscription, &currency).await {
-        Ok(Some(security)) => security.terms(unit, &currency).await.ok(),
-        _ => None,
-    })
+    let terms = match security_of(unit, subscription, &currency).await {
+        Ok(Some(security)) => security.terms(unit, &currency).await,
+        Ok(None) => return Ok(None),
+        Err(error) => Err(error),
+    };
+    match terms {
+        Ok(terms) => Ok(Some(terms)),
+        Err(SubscriptionError::Contended) => Err(BillingError::Contended),
+        Err(SubscriptionError::Storage(error)) => Err(BillingError::Storage(error)),
+        // For instance, a price no longer has an amount in the currency.
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, subscription = %subscription.id, stake = %stake.id, "the terms of a deposit cannot be computed");
+            Ok(None)
+        }
+    }
 }

@@ -67,7 +67,8 @@ pub trait Stakes: Send {
     async fn declined_for(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError>;
     /// The time at which the next stake of a clock's customer is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
-    /// Claims stakes that a network holds or may hold, and that were not checked since `before`: sets their `checked_at` to `now`.
+    /// Claims stakes that a network holds or may hold, that no attempt moves, and that were not checked since `before`: sets their
+    /// `checked_at` to `now`.
     async fn claim_unchecked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError>;
     /// Lists stakes, newest first.
     async fn list(&mut self, mode: Mode, filter: &StakeFilter, page: &Page) -> Result<Listed<Stake>, StorageError>;

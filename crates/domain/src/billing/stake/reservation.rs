@@ -53,19 +53,24 @@ impl Stake {
         Ok(Self { reservation: Some(reservation), updated_at: now, ..self.clone() })
     }
 
-    /// Returns the stake after the attempt that reserved an amount has settled.
+    /// Returns the stake after the attempt that reserved an amount has settled. `amount`: what left the stake, which an owner may have
+    /// accepted although another amount was reserved.
     ///
     /// # Errors
-    /// [`StakeError::NotReserved`] when this attempt has no reservation.
-    pub fn moved(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
+    /// [`StakeError::NotReserved`] when this attempt has no reservation; [`StakeError::TooSmall`] when the amount exceeds
+    /// [`Stake::remaining`].
+    pub fn moved(&self, attempt: &AttemptId, amount: Amount, now: Timestamp) -> Result<Self, StakeError> {
         let reservation = self.reservation.as_ref().filter(|one| one.attempt_id == *attempt).ok_or(StakeError::NotReserved)?;
+        if amount > self.remaining() {
+            return Err(StakeError::TooSmall);
+        }
         let mut after = Self { reservation: None, failure_count: 0, failure: None, updated_at: now, ..self.clone() };
         match reservation.kind {
-            StakeTransferKind::Return => after.amount_returned = after.amount_returned.plus(reservation.amount)?,
+            StakeTransferKind::Return => after.amount_returned = after.amount_returned.plus(amount)?,
             StakeTransferKind::Forfeit => {
-                after.amount_forfeited = after.amount_forfeited.plus(reservation.amount)?;
+                after.amount_forfeited = after.amount_forfeited.plus(amount)?;
                 // The payer does not have to replace a forfeited amount.
-                after.amount_requested = after.amount_requested.minus(reservation.amount).unwrap_or_default();
+                after.amount_requested = after.amount_requested.minus(amount).unwrap_or_default();
             }
         }
         Ok(after.closed_if_empty())
@@ -125,7 +130,9 @@ mod tests {
             assert_eq!((stake.status, stake.failure_count, stake.available()), (StakeStatus::Releasing, failures, Amount::new(10)));
             assert_eq!(stake.needs_attention(), failures > 5, "{failures}");
         }
-        let moved = stake.reserve(reservation(StakeTransferKind::Return, 10), at(200)).and_then(|stake| stake.moved(&attempt(1), at(200)));
+        let moved = stake
+            .reserve(reservation(StakeTransferKind::Return, 10), at(200))
+            .and_then(|stake| stake.moved(&attempt(1), Amount::new(10), at(200)));
         let moved = moved.expect("the network accepted it");
         assert_eq!((moved.status, moved.return_at, moved.failure_count), (StakeStatus::Final, None, 0));
     }
@@ -134,9 +141,10 @@ mod tests {
     fn one_attempt_at_a_time_reserves_a_stake_and_only_it_ends_the_reservation() {
         let stake = held(10).reserve(reservation(StakeTransferKind::Forfeit, 4), at(1)).expect("it fits");
         assert_eq!(stake.reserve(reservation(StakeTransferKind::Return, 1), at(2)), Err(StakeError::InFlight));
-        assert_eq!(stake.moved(&attempt(2), at(2)), Err(StakeError::NotReserved));
+        assert_eq!(stake.moved(&attempt(2), Amount::new(4), at(2)), Err(StakeError::NotReserved));
+        assert_eq!(stake.moved(&attempt(1), Amount::new(11), at(2)), Err(StakeError::TooSmall));
         assert_eq!(stake.declined(&attempt(2), &Decline::default(), at(2)), Err(StakeError::NotReserved));
-        let after = stake.moved(&attempt(1), at(2)).expect("it was reserved");
+        let after = stake.moved(&attempt(1), Amount::new(4), at(2)).expect("it was reserved");
         assert_eq!((after.status, after.remaining(), after.missing()), (StakeStatus::Held, Amount::new(6), Amount::ZERO));
         assert_eq!(held(10).reserve(reservation(StakeTransferKind::Forfeit, 11), at(1)), Err(StakeError::TooSmall));
     }
@@ -146,7 +154,8 @@ mod tests {
         Place(u128),
         Return(u128),
         Forfeit(u128),
-        Settle,
+        /// The amount that the network moved, which can differ from the reserved one.
+        Settle(u128),
         Decline,
         Claim(u128),
         Release,
@@ -157,7 +166,7 @@ mod tests {
             (1u128..500).prop_map(Step::Place),
             (0u128..500).prop_map(Step::Return),
             (0u128..500).prop_map(Step::Forfeit),
-            Just(Step::Settle),
+            (0u128..500).prop_map(Step::Settle),
             Just(Step::Decline),
             (0u128..500).prop_map(Step::Claim),
             Just(Step::Release),
@@ -177,7 +186,7 @@ mod tests {
                     Step::Place(amount) => stake.placed(Amount::new(amount), "R", now).inspect(|_| paid_in += amount),
                     Step::Return(amount) => stake.reserve(reservation(StakeTransferKind::Return, amount), now),
                     Step::Forfeit(amount) => stake.reserve(reservation(StakeTransferKind::Forfeit, amount), now),
-                    Step::Settle => stake.moved(&attempt(1), now).inspect(|_| paid_out_total += stake.amount_reserved().base_units()),
+                    Step::Settle(amount) => stake.moved(&attempt(1), Amount::new(amount), now).inspect(|_| paid_out_total += amount),
                     Step::Decline => stake.declined(&attempt(1), &Decline::default(), now),
                     Step::Claim(amount) => stake.claimed(Amount::new(amount), now).inspect(|_| paid_out_total += amount),
                     Step::Release => Ok(stake.released(ReleaseReason::Ended, now, now)),

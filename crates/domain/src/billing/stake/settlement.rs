@@ -14,7 +14,7 @@ use crate::billing::{BillingError, BillingReason, PricingFormula};
 use crate::context::Context;
 use crate::ledger::EntryType;
 use crate::payment::{Attempt, Decline, Description, Purpose, PurposeHandler, Settlement, SettlementError};
-use crate::shared::{Amount, AttemptId, StakeId};
+use crate::shared::{Amount, AmountError, AttemptId, StakeId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
@@ -94,7 +94,7 @@ impl PurposeHandler for StakeForfeit {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Slash(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        Ok(forfeited(ctx, unit, attempt, stake, &settlement.reference).await?.into_iter().collect())
+        Ok(forfeited(ctx, unit, attempt, stake, &settlement.reference, Amount::ZERO).await?.into_iter().collect())
     }
 
     async fn declined(
@@ -119,7 +119,7 @@ impl PurposeHandler for StakeForfeit {
 async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId, reference: &str) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
-    let after = Stake { return_reference: Some(reference.to_owned()), ..before.moved(&attempt.id, now)? };
+    let after = Stake { return_reference: Some(reference.to_owned()), ..before.moved(&attempt.id, attempt.amount, now)? };
     if !unit.stakes().update(&before, &after).await? {
         return Err(BillingError::Contended);
     }
@@ -129,13 +129,15 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 
-/// Applies a settled forfeit to the planned invoices, and charges the fee of an overdraft. Returns the attempt that pays the fee.
-async fn forfeited(
+/// Applies a settled forfeit to the planned invoices, and charges the fee of an overdraft. `to_balance`: the part that was not ordered and
+/// goes to the customer's balance. Returns the attempt that pays the fee.
+pub(super) async fn forfeited(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     id: &StakeId,
     reference: &str,
+    to_balance: Amount,
 ) -> Result<Option<AttemptId>, BillingError> {
     let planned = unit.attempts().planned_by(&attempt.id).await?;
     let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
@@ -145,29 +147,29 @@ async fn forfeited(
     unit.subscriptions().lock_all(&subscriptions.into_iter().collect::<Vec<_>>()).await?;
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
-    let after = before.moved(&attempt.id, now)?;
+    let after = before.moved(&attempt.id, attempt.amount, now)?;
     if !unit.stakes().update(&before, &after).await? {
         return Err(BillingError::Contended);
     }
-    let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
+    let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, to_balance, at: now };
     let settled = settle(ctx, unit, &[receipt]).await?;
     let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
     let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, pricing_formula };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
     // The fee is the price of a running subscription's protection.
-    let paid = if before.is_held() { overdraft_paid(&after, &settled) } else { Amount::ZERO };
+    let paid = if before.is_held() { overdraft_paid(&after, &settled)? } else { Amount::ZERO };
     recovered(ctx, unit, &settled).await?;
     if paid.is_zero() { Ok(None) } else { charge_fee(ctx, unit, &after, paid, now).await }
 }
 
 /// The amount that an overdraft stake paid of invoices other than its own fees.
-fn overdraft_paid(stake: &Stake, settled: &[ChangedInvoice]) -> Amount {
+fn overdraft_paid(stake: &Stake, settled: &[ChangedInvoice]) -> Result<Amount, AmountError> {
     if stake.purpose != StakePurpose::Overdraft {
-        return Amount::ZERO;
+        return Ok(Amount::ZERO);
     }
     let charged = settled.iter().filter(|one| one.before.reason != BillingReason::OverdraftProtection);
-    let paid = charged.map(|one| one.after.amount_paid.minus(one.before.amount_paid).unwrap_or_default());
-    Amount::sum(paid).unwrap_or_default()
+    let paid: Vec<_> = charged.map(|one| one.after.amount_paid.minus(one.before.amount_paid)).collect::<Result<_, _>>()?;
+    Amount::sum(paid)
 }
 
 /// Records that the network declined to move the stake; it is retried later.

@@ -1,0 +1,104 @@
+//! `/api/transfers`: refunds and deposits whose network moved another amount than ordered.
+
+use crate::app::{Buyer, Connect, TOKEN, TestApp};
+use serde_json::{Value, json};
+use souk_domain::payment::{self, AttemptContext, Outcome, Purpose, Settlement, Trigger};
+use souk_domain::shared::{Amount, RefundId};
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const ON_HOLD: &str = "/api/transfers/on-hold";
+
+fn tokens(whole: u128) -> Value {
+    json!((whole * TOKEN).to_string())
+}
+
+/// A refund of 4 of 10 tokens of which the network reports `moved` as sent. Returns the id of the invoice.
+async fn held_refund(app: &TestApp, buyer: &Buyer, owner: &Buyer, moved: u128) -> Value {
+    let session = buyer.buy(app, &app.shop.atlas).await;
+    let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
+    let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
+    let refund = Purpose::Refund(RefundId::parse(refund["id"].as_str().expect("a text")).expect("an id"));
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let attempt = unit.attempts().open_of(&refund).await.expect("reads").expect("an attempt");
+    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
+    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
+    let settlement = Settlement { reference: "0xABCD".to_owned(), payer: String::new(), amount: Amount::new(moved * TOKEN), card: None };
+    let context = AttemptContext { attempt, method, currency };
+    payment::record(&app.ctx, unit.as_mut(), &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("is recorded");
+    unit.commit().await.expect("commits");
+    invoice
+}
+
+#[tokio::test]
+async fn the_store_lists_transfers_on_hold_until_they_are_resolved() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    assert_eq!(owner.browser.get(ON_HOLD).await.ok(), json!({ "count": 0, "list": [] }));
+    let invoice = held_refund(&app, &alice, &owner, 3).await;
+    app.browser().get(ON_HOLD).await.refused(401);
+    alice.browser.get(ON_HOLD).await.refused(403);
+    assert_eq!(owner.browser.live().get(ON_HOLD).await.ok()["count"], 0);
+    let listed = owner.browser.get(ON_HOLD).await.ok();
+    let transfer = &listed["list"][0];
+    assert_eq!((&listed["count"], &transfer["type"], &transfer["invoice_id"]), (&json!(1), &json!("refund"), &invoice));
+    assert_eq!((&transfer["amount"], &transfer["amount_moved"]), (&tokens(4), &tokens(3)));
+    assert_eq!((&transfer["decisions"], &transfer["livemode"]), (&json!(["retry", "balance"]), &json!(false)));
+    assert_eq!(transfer["customer"]["did"], json!(alice.wallet.did().to_string()));
+    let detail = &transfer["payment_details"]["arcblock"];
+    assert_eq!((&detail["tx_hash"], &detail["receiver"]), (&json!("0xABCD"), &json!(alice.wallet.did().as_str())));
+
+    let path = format!("/api/transfers/{}/resolve", transfer["id"].as_str().expect("an id"));
+    let decide = |decision: &'static str| json!({ "decision": decision });
+    app.browser().post(&path, &decide("balance")).await.refused(401);
+    alice.browser.post(&path, &decide("balance")).await.refused(403);
+    owner.browser.live().post(&path, &decide("balance")).await.refused(404);
+    owner.browser.post("/api/transfers/att_01234/resolve", &decide("balance")).await.refused(404);
+    owner.browser.post(&path, &decide("nothing")).await.refused(400);
+    assert_eq!(owner.browser.post(&path, &decide("book")).await.refused(400)["code"], "DECISION_NOT_POSSIBLE");
+    let resolved = owner.browser.post(&path, &decide("balance")).await.ok();
+    assert_eq!(resolved, json!({ "amount_moved": tokens(3), "amount_rest": tokens(1), "amount_excess": "0" }));
+    assert_eq!(owner.browser.post(&path, &decide("balance")).await.refused(400)["code"], "TRANSFER_NOT_ON_HOLD");
+    assert_eq!(owner.browser.get(ON_HOLD).await.ok(), json!({ "count": 0, "list": [] }));
+    assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], tokens(1));
+    let log = owner.browser.get("/api/audit-log?operation=transfer.resolve").await.ok();
+    assert_eq!((&log["count"], &log["list"][0]["objects"][0]), (&json!(1), &transfer["id"]), "{log}");
+    app.drain().await;
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_rest_of_a_refund_is_sent_again_after_a_recent_sign_in_and_within_the_cap() {
+    let mut app = TestApp::open().await;
+    app.require_sign_in_within(HOUR).await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    held_refund(&app, &alice, &owner, 3).await;
+    let symbol = app.shop.token_symbol(&app).await;
+    app.cap_refunds(&symbol, 3).await;
+    let id = owner.browser.get(ON_HOLD).await.ok()["list"][0]["id"].as_str().expect("an id").to_owned();
+    let (path, retry) = (format!("/api/transfers/{id}/resolve"), json!({ "decision": "retry" }));
+    assert_eq!(owner.browser.post(&path, &retry).await.refused(409)["code"], "DAILY_CAP");
+    app.advance(HOUR * 25);
+    assert_eq!(owner.browser.post(&path, &retry).await.refused(403)["code"], "SIGN_IN_AGAIN");
+    Connect::begin(&app, &owner.browser, "login", "").await.sign_in(&owner.wallet, "owner").await;
+    assert_eq!(owner.browser.post(&path, &retry).await.ok()["amount_rest"], tokens(1));
+    app.drain().await;
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_refund_of_more_than_was_ordered_is_recorded() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    held_refund(&app, &alice, &owner, 13).await;
+    let transfer = owner.browser.get(ON_HOLD).await.ok()["list"][0].clone();
+    assert_eq!(transfer["decisions"], json!(["book"]));
+    let path = format!("/api/transfers/{}/resolve", transfer["id"].as_str().expect("an id"));
+    let resolved = owner.browser.post(&path, &json!({ "decision": "book" })).await.ok();
+    assert_eq!(resolved, json!({ "amount_moved": tokens(13), "amount_rest": "0", "amount_excess": tokens(9) }));
+    app.drain().await;
+    assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
+}

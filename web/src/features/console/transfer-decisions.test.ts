@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest';
+import type { HoldDecision, TransferOnHold } from '@/api/types';
+import { decisionText } from './transfer-decisions';
+
+const cases: [TransferOnHold['type'], number, HoldDecision, string][] = [
+  ['refund', 4, 'retry', 'retry'],
+  ['refund', 4, 'balance', 'balanceRest'],
+  ['refund', 15, 'book', 'bookExcess'],
+  ['balance_payout', 15, 'book', 'bookExcess'],
+  ['stake', 0, 'book', 'bookNothing'],
+  ['stake', 4, 'book', 'bookDeposit'],
+  ['stake', 4, 'return', 'return'],
+  ['stake_return', 4, 'book', 'bookReturn'],
+  ['stake_return', 15, 'book', 'book'],
+  ['stake_forfeit', 4, 'book', 'bookForfeit'],
+  ['stake_forfeit', 15, 'balance', 'balanceExcess'],
+  ['stake_forfeit', 15, 'revenue', 'revenue'],
+  ['recharge', 4, 'book', 'book'],
+];
+
+describe('decisionText', () => {
+  test.each(cases)('a %s that moved %i of 10 describes "%s" by %s', (type, moved, decision, key) => {
+    expect(decisionText({ type, amount: '10', amount_moved: `${moved}` }, decision).key).toBe(key);
+  });
+});

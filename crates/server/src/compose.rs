@@ -233,7 +233,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             None => Arc::new(TrustedClock),
         },
         disk: Arc::clone(&disk),
-        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone())),
+        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone()).with_shared_options(common, choice)),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {

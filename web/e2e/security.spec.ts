@@ -126,6 +126,8 @@ const findings: Examination['list'] = [
   { code: 'held_payments', severity: 'error', params: { count: '2' } },
   { code: 'untrusted_proxy', severity: 'warning', params: { address: '10.0.0.9' } },
   { code: 'mixed_versions', severity: 'warning', params: { versions: '1.4.0, 1.5.0' } },
+  { code: 'mixed_options', severity: 'warning', params: { options: 'name, retry-days' } },
+  { code: 'process_without_mail', severity: 'warning', params: { hosts: 'shop-2' } },
   { code: 'default_daily_cap', severity: 'notice', params: { symbol: 'USD' } },
 ];
 

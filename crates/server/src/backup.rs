@@ -8,12 +8,12 @@ use crate::keys::StoreKeys;
 use crate::{keys, sandbox};
 use souk_adapters::backup::{BackupError, Inspected, RestoreTarget, Source, inspect, take};
 use souk_adapters::identity::AppKey;
-use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, record_in_audit_log, skip_numbers};
+use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, record_in_audit_log};
 use souk_adapters::system::SystemClock;
 use souk_adapters::verify::verify;
 use souk_domain::access::Operation;
 use souk_domain::context::Context;
-use souk_domain::operation::{ConfirmStoppedError, Restore, Restores, confirm_stopped, find_restore, skip_import};
+use souk_domain::operation::{ConfirmStoppedError, PARALLEL_RUN_ALLOWANCE, Restore, Restores, confirm_stopped, find_restore, skip_import};
 use souk_domain::shared::{Clock, StorageError, Timestamp};
 use std::os::unix::fs::DirBuilderExt;
 use url::Url;
@@ -191,8 +191,9 @@ async fn restore_into(common: &Common, inspected: &Inspected) -> Result<Database
     let restore = Restore::of(backup_at, SystemClock.now());
     inspected
         .restore(&target, async |connection: &mut Connection| {
-            SqlRestores(connection).insert(&restore).await?;
-            skip_numbers(connection, restore.backup_at, restore.restored_at).await?;
+            let mut restores = SqlRestores(connection);
+            restores.insert(&restore).await?;
+            restores.skip_numbers(&restore, restore.restored_at.plus(PARALLEL_RUN_ALLOWANCE)).await?;
             record_in_audit_log(connection, &audit_entry(Operation::RestoreBackup, Vec::new())).await?;
             // The key is written before the commit: a database without its key would be worthless.
             keys::restore(common, &seed).map_err(|error| StorageError::Driver(error.into()))

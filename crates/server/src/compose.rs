@@ -24,7 +24,7 @@ use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
-use souk_domain::shared::{Clock, Random};
+use souk_domain::shared::{Clock, Random, StorageError};
 use souk_domain::storage::Store;
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
@@ -80,7 +80,14 @@ pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Co
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
     let cards = StripeRail::reaching(own_address, common.private_networks())?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
+    let networks = networks.with_restore_hold(restore_hold(ctx.store.as_ref()).await?);
     Ok(Context { networks, ..ctx })
+}
+
+/// Whether the store was restored from a backup and must not send anything yet.
+async fn restore_hold(store: &dyn Store) -> Result<Arc<RestoreHold>, StorageError> {
+    let restore = store.read().await?.restores().latest().await?;
+    Ok(Arc::new(RestoreHold::new(restore.is_some_and(|restore| restore.is_held()))))
 }
 
 fn context(common: &Common, keys: &StoreKeys, database: Database, address: &Url) -> Context {
@@ -214,9 +221,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         networks = networks.with_sandbox_time(sandbox::time(sandbox, &clock, app_key.did()).await?);
     }
     let breakers = Arc::new(Breakers::default());
-    let restore = store.read().await?.restores().latest().await?;
-    let hold = RestoreHold::new(restore.is_some_and(|restore| restore.is_held()));
-    networks = networks.with_restore_hold(Arc::new(hold));
+    networks = networks.with_restore_hold(restore_hold(&store).await?);
     let metrics = Metrics::of(Arc::clone(&breakers));
     let networks = networks.with_observer(Arc::new(metrics.clone())).with_breakers(breakers);
     let networks = networks.with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
@@ -233,7 +238,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             None => Arc::new(TrustedClock),
         },
         disk: Arc::clone(&disk),
-        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone())),
+        installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone()).with_shared_options(common, choice)),
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -346,8 +351,8 @@ mod tests {
     use super::*;
     use crate::config::{Cli, Command, WorkArgs};
     use clap::Parser;
-    use souk_domain::operation::check_clock;
-    use souk_domain::payment::{Method, MethodSettings};
+    use souk_domain::operation::{Restore, check_clock};
+    use souk_domain::payment::{Method, MethodSettings, StakeForGasError, stake_for_gas};
     use souk_domain::shared::{MethodId, Mode, Timestamp};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
@@ -370,14 +375,38 @@ mod tests {
         address
     }
 
-    async fn composed(folder: &Path) -> Parts {
+    fn common(folder: &Path) -> Common {
         let words = ["souk", "work", "--data", folder.to_str().expect("text"), "--allow-private-networks"];
         let Command::Work(WorkArgs { common, .. }) = Cli::try_parse_from(words).expect("parses").command else {
             unreachable!("the arguments say work")
         };
-        let common = Common { database_url: None, redis_url: None, ..common };
-        let own = Url::parse("http://127.0.0.1:1/").expect("an address");
-        compose(&common, own.clone(), own, Sandbox::On).await.expect("composes")
+        Common { database_url: None, redis_url: None, ..common }
+    }
+
+    fn own_address() -> Url {
+        Url::parse("http://127.0.0.1:1/").expect("an address")
+    }
+
+    async fn composed(folder: &Path) -> Parts {
+        compose(&common(folder), own_address(), own_address(), Sandbox::On).await.expect("composes")
+    }
+
+    #[tokio::test]
+    async fn a_command_stakes_nothing_for_a_restored_store_that_is_held() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (common, at, method) = (common(folder.path()), Timestamp::from_seconds, MethodId::parse("pm_1").expect("an id"));
+        let open = async || open_with_networks(&common, &own_address()).await.expect("opens");
+        let ctx = open().await;
+        let stake = async |ctx: &Context| stake_for_gas(ctx, Mode::Test, &method).await.expect_err("there is no method");
+        assert!(matches!(stake(&ctx).await, StakeForGasError::Find(_)));
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.restores().insert(&Restore::of(at(100), at(200))).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        assert!(matches!(stake(&open().await).await, StakeForGasError::Held(_)));
+        let mut unit = ctx.store.begin().await.expect("begins");
+        unit.restores().release(at(300)).await.expect("writes");
+        unit.commit().await.expect("commits");
+        assert!(matches!(stake(&open().await).await, StakeForGasError::Find(_)));
     }
 
     #[tokio::test]

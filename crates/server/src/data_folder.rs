@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Locked by every command that opens the store: shared, or exclusively by one that needs the folder for itself.
+/// Locked by every command that opens the store: shared, or exclusively by one that needs the store for itself.
 const STORE_LOCK: &str = "store.lock";
 /// Locked by the one process that serves or works on SQLite.
 const PROCESS_LOCK: &str = "process.lock";
@@ -24,10 +24,40 @@ pub struct Locks {
     _files: Vec<File>,
 }
 
+/// What a command locks: the data folder, and a database on SQLite, which other commands may reach with another data folder.
+struct Locked {
+    /// What messages call it.
+    name: String,
+    store: PathBuf,
+    process: PathBuf,
+}
+
+impl Locked {
+    fn folder(folder: &Path) -> Self {
+        Self { name: format!("the data folder {}", folder.display()), store: folder.join(STORE_LOCK), process: folder.join(PROCESS_LOCK) }
+    }
+
+    /// The lock files are beside the database, and named after it. `None`: its folder does not exist, so there is no database.
+    fn database(file: &Path) -> Option<Self> {
+        // Two addresses of one file, such as a link to it, have one lock.
+        let resolved = |file: &Path| {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(file.file_name()?))
+        };
+        let file = file.canonicalize().ok().or_else(|| resolved(file))?;
+        let beside = |lock: &str| {
+            let mut name = file.as_os_str().to_owned();
+            name.push(format!(".{lock}"));
+            PathBuf::from(name)
+        };
+        Some(Self { name: format!("the database {}", file.display()), store: beside(STORE_LOCK), process: beside(PROCESS_LOCK) })
+    }
+}
+
 /// Creates the folder and takes the locks that the command needs.
 ///
 /// # Errors
-/// Another process uses the folder in a way that excludes this command; the message names the folder.
+/// Another process uses the folder or the database in a way that excludes this command; the message names it.
 pub fn lock(command: &Command) -> Result<Locks, String> {
     let (common, runs) = match command {
         Command::Serve(args) => (&args.common, true),
@@ -51,41 +81,42 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
         }
     };
     create(&common.data)?;
-    let mut locks = Vec::new();
-    let store = open_lock(&common.data, STORE_LOCK)?;
     let replaces_store = match command {
         Command::Restore(args) => args.command.is_none(),
         Command::RotateKey(_) => true,
         _ => false,
     };
-    if common.new || replaces_store {
-        try_exclusive(&store, &common.data, "another souk command uses")?;
+    let mut files = Vec::new();
+    // In this order for every command.
+    for locked in std::iter::once(Locked::folder(&common.data)).chain(common.database_file().and_then(|file| Locked::database(&file))) {
+        let store = open_lock(&locked.store)?;
+        if common.new || replaces_store {
+            try_exclusive(&store, &locked, "another souk command uses")?;
+        }
+        if !replaces_store {
+            if common.new {
+                store.unlock().map_err(|error| describe(&locked.store, error))?;
+            }
+            store.lock_shared().map_err(|error| describe(&locked.store, error))?;
+        }
+        files.push(store);
+        if runs && common.uses_sqlite() {
+            let process = open_lock(&locked.process)?;
+            try_exclusive(&process, &locked, "another souk serve or souk work uses")?;
+            files.push(process);
+        }
     }
-    if replaces_store {
-        return Ok(Locks { _files: vec![store] });
-    }
-    if common.new {
-        store.unlock().map_err(|error| describe(&common.data, error))?;
-    }
-    store.lock_shared().map_err(|error| describe(&common.data, error))?;
-    locks.push(store);
-    if runs && common.uses_sqlite() {
-        let process = open_lock(&common.data, PROCESS_LOCK)?;
-        try_exclusive(&process, &common.data, "another souk serve or souk work uses")?;
-        locks.push(process);
-    }
-    Ok(Locks { _files: locks })
+    Ok(Locks { _files: files })
 }
 
-fn open_lock(folder: &Path, name: &str) -> Result<File, String> {
-    let path = folder.join(name);
-    OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(|error| describe(&path, error))
+fn open_lock(path: &Path) -> Result<File, String> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|error| describe(path, error))
 }
 
-fn try_exclusive(file: &File, folder: &Path, who: &str) -> Result<(), String> {
+fn try_exclusive(file: &File, locked: &Locked, who: &str) -> Result<(), String> {
     file.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => format!("{who} the data folder {}", folder.display()),
-        TryLockError::Error(error) => describe(folder, error),
+        TryLockError::WouldBlock => format!("{who} {}", locked.name),
+        TryLockError::Error(error) => describe(&locked.store, error),
     })
 }
 

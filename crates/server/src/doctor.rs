@@ -120,6 +120,10 @@ fn described(finding: &Finding) -> String {
         FindingCode::SandboxOn => "the sandbox is on although the store's address is under https".to_owned(),
         FindingCode::UntrustedProxy => format!("{} forwards requests but is not a trusted proxy", value("address")),
         FindingCode::MixedVersions => format!("processes of different versions run: {}", value("versions")),
+        FindingCode::MixedOptions => format!("processes were started with different options: {}", value("options")),
+        FindingCode::ProcessWithoutMail => {
+            format!("processes without a mail server write emails to their data folders instead of sending them: {}", value("hosts"))
+        }
         FindingCode::NoMailServer => "emails are written to the data folder, not sent".to_owned(),
         FindingCode::NoOwnerEmail => "no owner has an email address".to_owned(),
         FindingCode::NoRedis => "PostgreSQL is used without Redis, so only one process may run".to_owned(),
@@ -147,6 +151,10 @@ fn remedy(finding: &Finding) -> String {
         FindingCode::SandboxOn => "Start the store with `--sandbox off`, unless it is a demo.".to_owned(),
         FindingCode::UntrustedProxy => format!("If it is your proxy, start the store with `--trusted-proxy {}`.", finding.value("address")),
         FindingCode::MixedVersions => "Replace the older binaries and start their processes again.".to_owned(),
+        FindingCode::MixedOptions => {
+            "Give all processes of the store the same options and environment variables, and start them again.".to_owned()
+        }
+        FindingCode::ProcessWithoutMail => "Set SMTP_URL for all processes of the store, and start them again.".to_owned(),
         FindingCode::NoMailServer => "Set SMTP_URL to your mail server.".to_owned(),
         FindingCode::NoOwnerEmail => "Sign in as the owner and enter an email address on the page /profile.".to_owned(),
         FindingCode::NoRedis => "Set REDIS_URL before you start a second process.".to_owned(),

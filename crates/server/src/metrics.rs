@@ -12,9 +12,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use souk_adapters::persistence::{Database, backlog};
 use souk_api::auth::token_hash;
+use souk_domain::context::Context;
 use souk_domain::events::{Handler, Job, JobError, Topic};
-use souk_domain::payment::{BreakerStatus, Breakers, MethodKind, NetworkStatus, Outcome, OutcomeObserver};
-use souk_domain::shared::Clock;
+use souk_domain::payment::{BreakerStatus, Breakers, MethodKind, NetworkStatus, Outcome, OutcomeObserver, paused_methods};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tokio::sync::Mutex;
@@ -160,7 +160,7 @@ impl Handler for CountedJobs {
 /// The endpoint `/metrics`.
 pub struct MetricsEndpoint {
     database: Database,
-    clock: Arc<dyn Clock>,
+    ctx: Context,
     /// The hash of the bearer token that the request must have; `None` on an address of its own.
     token: Option<[u8; 32]>,
     /// Locked during a scrape, which sets the gauges and reads them.
@@ -175,6 +175,7 @@ struct Page {
     outbox_age: Seconds,
     dead_letters: Gauge,
     due_lag: Family<ScanLabels, Seconds>,
+    waiting: Family<ScanLabels, Gauge>,
     breakers: Family<BreakerLabels, Gauge>,
     pool_size: Gauge,
     pool_idle: Gauge,
@@ -183,8 +184,8 @@ struct Page {
 }
 
 impl MetricsEndpoint {
-    pub fn new(metrics: &Metrics, database: Database, clock: Arc<dyn Clock>, token: Option<&str>) -> Self {
-        Self { database, clock, token: token.map(token_hash), page: Mutex::new(Page::new(metrics)), breakers: metrics.breakers.clone() }
+    pub fn new(metrics: &Metrics, database: Database, ctx: Context, token: Option<&str>) -> Self {
+        Self { database, ctx, token: token.map(token_hash), page: Mutex::new(Page::new(metrics)), breakers: metrics.breakers.clone() }
     }
 
     fn is_permitted(&self, request: &Request) -> bool {
@@ -195,7 +196,8 @@ impl MetricsEndpoint {
     }
 
     async fn text(&self) -> Result<String, Failure> {
-        let backlog = backlog(&self.database, self.clock.now()).await?;
+        let paused = paused_methods(&self.ctx).await?;
+        let backlog = backlog(&self.database, self.ctx.now(), &paused).await?;
         let page = self.page.lock().await;
         page.depth.clear();
         page.lag.clear();
@@ -209,6 +211,9 @@ impl MetricsEndpoint {
         page.dead_letters.set(backlog.dead_letters.cast_signed());
         for &(work, lag) in &backlog.due {
             page.due_lag.get_or_create(&ScanLabels { work }).set(lag.as_secs_f64());
+        }
+        for &(work, count) in &backlog.waiting {
+            page.waiting.get_or_create(&ScanLabels { work }).set(count.cast_signed());
         }
         page.breakers.clear();
         for NetworkStatus { method, kind, breaker } in self.breakers.statuses() {
@@ -235,6 +240,7 @@ impl Page {
             outbox_age: Gauge::default(),
             dead_letters: Gauge::default(),
             due_lag: Family::default(),
+            waiting: Family::default(),
             breakers: Family::default(),
             pool_size: Gauge::default(),
             pool_idle: Gauge::default(),
@@ -250,7 +256,13 @@ impl Page {
         registry.register("queue_lag_seconds", "How long the first due message of a topic has been due", page.lag.clone());
         registry.register("outbox_age_seconds", "Age of the oldest message that is due", page.outbox_age.clone());
         registry.register("dead_letters", "Messages whose delivery failed for good", page.dead_letters.clone());
-        registry.register("due_lag_seconds", "How long the first due row of recurring work has been due", page.due_lag.clone());
+        registry.register(
+            "due_lag_seconds",
+            "How long the first row of recurring work that is processed has been due",
+            page.due_lag.clone(),
+        );
+        let help = "Rows that wait on purpose: on hold until an owner decides, or due at a sandbox that is off";
+        registry.register("waiting_rows", help, page.waiting.clone());
         let help = "Whether this process calls a network: 0 yes, 1 it tests the network, 2 background calls wait";
         registry.register("network_breaker", help, page.breakers.clone());
         registry.register("database_connections", "Open connections to the database", page.pool_size.clone());

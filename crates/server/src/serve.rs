@@ -144,7 +144,7 @@ async fn listen_for_health(address: Option<SocketAddr>) -> Result<Option<TcpList
 }
 
 fn metrics_endpoint(parts: &Parts, token: Option<&str>) -> MetricsEndpoint {
-    MetricsEndpoint::new(&parts.metrics, parts.database.clone(), Arc::clone(&parts.clock), token)
+    MetricsEndpoint::new(&parts.metrics, parts.database.clone(), parts.ctx.clone(), token)
 }
 
 /// Serves health checks and metrics on a listener whose connections no client of the store can use up.

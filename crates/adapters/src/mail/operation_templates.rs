@@ -138,6 +138,29 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
             ),
             path: format!("/console/payment-methods/{}", value("method")),
         },
+        FindingCode::MixedOptions => NoticeText {
+            subject: tr("The processes of your store have different options".to_owned(), "商店各进程的启动选项不一致".to_owned()),
+            text: tr(
+                format!(
+                    "These options differ: {}. Give all processes the same options and environment variables, and start them again.",
+                    value("options")
+                ),
+                format!("以下选项不一致：{}。请为所有进程设置相同的选项和环境变量，并重新启动。", value("options")),
+            ),
+            path: doctor(),
+        },
+        FindingCode::ProcessWithoutMail => NoticeText {
+            subject: tr("Some emails of your store are not sent".to_owned(), "商店的部分邮件没有发送".to_owned()),
+            text: tr(
+                format!(
+                    "Processes on {} have no mail server and write emails to their data folders. Set SMTP_URL for all processes, and start \
+                     them again.",
+                    value("hosts")
+                ),
+                format!("{} 上的进程没有配置邮件服务器，只把邮件写入了数据文件夹。请为所有进程设置 SMTP_URL，并重新启动。", value("hosts")),
+            ),
+            path: doctor(),
+        },
         code => NoticeText {
             subject: tr(format!("Your store needs attention: {}", code.name()), format!("你的商店需要处理：{}", code.name())),
             text: tr("See the details and the remedy in the console.".to_owned(), "请在控制台查看详情和解决办法。".to_owned()),

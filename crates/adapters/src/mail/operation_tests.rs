@@ -33,8 +33,8 @@ fn a_mail_about_a_finding_says_what_is_wrong_and_where_to_act() {
 
 #[test]
 fn every_finding_that_is_mailed_has_its_own_words_in_both_languages() {
-    use FindingCode::{Breaker, Clock, DeadLetters, Disk, HeldPayments, HeldTransfers, Holds};
-    for code in [Holds, HeldPayments, HeldTransfers, DeadLetters, Disk, Clock, Breaker] {
+    use FindingCode::{Breaker, Clock, DeadLetters, Disk, HeldPayments, HeldTransfers, Holds, MixedOptions, ProcessWithoutMail};
+    for code in [Holds, HeldPayments, HeldTransfers, DeadLetters, Disk, Clock, Breaker, MixedOptions, ProcessWithoutMail] {
         for language in [Language::English, Language::Chinese] {
             let mail = mail(Finding::new(code).with("method", "pm_1"), language);
             let generic = ["Your store needs attention", "你的商店需要处理"];

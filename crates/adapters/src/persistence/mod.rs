@@ -101,7 +101,7 @@ pub use methods::SqlMethods;
 #[cfg(feature = "testing")]
 pub(crate) use migrate::schema_mark;
 pub use migrate::{known_schema, migrate, migrate_to, schema_version};
-pub use number_gaps::{NUMBERS_SKIPPED_MIN, skip_numbers};
+pub use number_gaps::NUMBERS_SKIPPED_MIN;
 pub use outbox::SqlOutbox;
 pub(crate) use outbox::payload;
 pub use owner_notices::SqlOwnerNotices;

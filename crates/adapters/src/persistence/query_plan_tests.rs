@@ -3,6 +3,7 @@
 
 use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
 use super::attempts_on_hold::{COUNT as COUNT_ON_HOLD, PAYMENTS as HELD_PAYMENTS, TRANSFERS as HELD_TRANSFERS};
+use super::backlog::{ATTEMPTS, SCANS, SUBSCRIPTIONS_ON_HOLD};
 use super::checkout_sessions::{RESERVING, WAITING_OF_VISITOR, WITH_IDLE_STOCK};
 use super::columns::keys;
 use super::connection::Query;
@@ -106,6 +107,19 @@ on_both! {
         let networks = plan(db, one(NETWORKS_DUE), |query| query.bind(now)).await;
         let claimed = plan(db, CLAIM_DUE, |query| query.bind(now).bind(now).bind(200u32).bind("pm_1")).await;
         assert!(networks.contains("attempts_due") && claimed.contains("attempts_due"), "{networks}\n{claimed}");
+    }
+
+    async fn the_lag_of_due_work_is_read_from_the_indexes_on_due_rows(db: &TestDatabase) {
+        let now = Timestamp::from_seconds(0);
+        for (scan, index) in SCANS.into_iter().zip(["subscriptions_due", "invoices_retry", "stakes_due"]) {
+            let first = plan(db, scan.first, |query| query.bind(keys(&["pm_1"])).bind(now)).await;
+            let waiting = plan(db, scan.waiting, |query| query.bind(keys(&["pm_1"])).bind(now).bind(20u32)).await;
+            assert!(first.contains(index) && waiting.contains(index), "{first}\n{waiting}");
+        }
+        let attempts = plan(db, one(ATTEMPTS), |query| query.bind(now).bind(20u32)).await;
+        assert_eq!(attempts.matches("attempts_due").count(), 2, "{attempts}");
+        let held = plan(db, one(SUBSCRIPTIONS_ON_HOLD), |query| query.bind(20u32)).await;
+        assert!(held.contains("subscriptions_on_hold"), "{held}");
     }
 
     async fn attempts_on_hold_are_found_by_their_index(db: &TestDatabase) {

@@ -1,6 +1,7 @@
 //! Restores of this store from backups: one row each. The last one counts.
 
 use super::Connection;
+use super::number_gaps::skip_numbers;
 use async_trait::async_trait;
 use souk_domain::operation::{ImportFailure, Restore, Restores};
 use souk_domain::shared::{StorageError, Timestamp};
@@ -40,6 +41,10 @@ impl Restores for SqlRestores<'_> {
         let update = "UPDATE restores SET stopped_at = $1, stopped_by = $2
                       WHERE restored_at = (SELECT MAX(restored_at) FROM restores) AND stopped_at IS NULL AND released_at IS NULL";
         Ok(self.0.query(update).bind(now).bind(by).execute().await? == 1)
+    }
+
+    async fn skip_numbers(&mut self, restore: &Restore, until: Timestamp) -> Result<(), StorageError> {
+        skip_numbers(self.0, restore, until).await
     }
 
     async fn record_import(&mut self, began: Timestamp, failure: Option<&str>) -> Result<(), StorageError> {

@@ -28,6 +28,7 @@ mod key_rotation;
 mod ledger;
 mod mail_addresses;
 mod methods;
+mod number_gaps;
 mod parity;
 mod payment_links;
 mod price_locks;

@@ -76,6 +76,31 @@ on_both! {
         assert_eq!(named(&later, FindingCode::MixedVersions), None, "the older process has ended");
     }
 
+    async fn processes_with_different_options_or_without_a_mail_server_are_found(db: &TestDatabase) {
+        let process = |host: &str, seconds, mails_to_folder, options: &[(&str, &str)]| {
+            let shared_options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let installation = Installation { host: host.to_owned(), mails_to_folder, shared_options, ..Installation::default() };
+            Context { installation: Arc::new(KnownInstallation(installation)), ..context(db, at(0).plus(Duration::from_secs(seconds))) }
+        };
+        let found = async |ctx: &Context| {
+            let findings = examine(ctx).await.expect("examines");
+            let value = |code, name: &str| named(&findings, code).map(|finding| finding.value(name).to_owned());
+            (value(FindingCode::MixedOptions, "options"), value(FindingCode::ProcessWithoutMail, "hosts"))
+        };
+        let serving = process("shop-1", 2, false, &[("name", "Lantern"), ("retry-days", "1,3"), ("usage-limit", "9")]);
+        report_process(&process("shop-3", 0, false, &[("name", "Lantern"), ("retry-days", "1,3"), ("usage-limit", "9")])).await.expect("reports");
+        assert_eq!(found(&serving).await, (None, None), "they are alike");
+        // A process of an earlier version does not know an option.
+        report_process(&process("shop-2", 1, true, &[("name", "Souk"), ("retry-days", "1,3,5")])).await.expect("reports");
+        assert_eq!(found(&serving).await, (Some("name, retry-days".to_owned()), Some("shop-2".to_owned())));
+        let command = process("shop-1", 2, false, &[]);
+        assert_eq!(found(&command).await, (Some("name, retry-days".to_owned()), Some("shop-2".to_owned())), "a command has no options of its own");
+        let alone = process("shop-1", 2, true, &[("name", "Souk"), ("retry-days", "1,3,5")]);
+        assert_eq!(found(&alone).await.1, None, "it has no mail server either");
+        let later = process("shop-1", REPORT_LIFETIME.as_secs() + 2, false, &[("name", "Lantern")]);
+        assert_eq!(found(&later).await, (None, None), "the other process has ended");
+    }
+
     async fn payments_and_transfers_on_hold_are_found(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
         let with = |name: &str, intent: &str, status, has_moved: bool| {

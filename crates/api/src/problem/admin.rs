@@ -309,6 +309,7 @@ impl From<StakeForGasError> for Problem {
         match error {
             StakeForGasError::Find(error) => error.into(),
             StakeForGasError::NoRail(error) => error.into(),
+            StakeForGasError::Held(error) => error.into(),
             StakeForGasError::Rail(error) => error.into(),
             StakeForGasError::Storage(error) => error.into(),
         }

@@ -335,6 +335,34 @@ async fn events_between_polls_are_returned_by_the_next_and_only_to_joined_client
 }
 
 #[tokio::test]
+async fn pages_of_a_login_that_its_user_has_ended_receive_nothing_and_are_closed() {
+    let app = TestApp::open().await;
+    let topic = format!("relay:{}:events", app.app_key.did());
+    let alice = app.sign_in("alice").await;
+    let phone = Browser::new(app.service(), "phone");
+    Connect::begin(&app, &phone, "login", "").await.sign_in(&alice.wallet, "alice").await;
+    let login = |browser: &Browser| format!("login_token={}", browser.cookie("login_token").expect("a cookie"));
+    let (mut own, mut stolen) = (Page::open(&app, &login(&alice.browser)).await, Page::open(&app, &login(&phone)).await);
+    let polls = Poller::open(&phone).await;
+    own.join(&topic).await;
+    stolen.join(&topic).await;
+    polls.join(&topic).await;
+    alice.browser.call(Method::DELETE, "/api/session/logins").send().await.ok();
+    let session = alice.buy(&app, &app.shop.atlas).await;
+    assert_events(vec![own.next().await, own.next().await], &topic, &session);
+    let end = tokio::time::timeout(Duration::from_secs(10), stolen.stream.next()).await.expect("in time");
+    assert!(!matches!(end, Some(Ok(Message::Text(_)))), "{end:?}");
+    loop {
+        let (status, frames) = polls.poll().await;
+        assert_eq!(frames, [Value::Null; 0]);
+        if status == 410 {
+            break;
+        }
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_closed_session_is_reported_and_malformed_frames_close_a_session() {
     let app = TestApp::open().await;
     let page = Poller::open(&app.browser()).await;

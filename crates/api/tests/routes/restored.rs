@@ -5,7 +5,7 @@ use crate::app::{Buyer, Terms, TestApp, WEEK};
 use serde_json::json;
 use souk_adapters::backup::{RestoreTarget, Source, inspect, take};
 use souk_adapters::on_one;
-use souk_adapters::persistence::{Database, NUMBERS_SKIPPED_MIN, SecretBox, SqlRestores, SqlStore, skip_numbers};
+use souk_adapters::persistence::{Database, NUMBERS_SKIPPED_MIN, SecretBox, SqlRestores, SqlStore};
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
 use souk_domain::billing::{Invoice, InvoiceStatus, Scope, import_movements, renew_due};
@@ -169,8 +169,9 @@ async fn restored(app: &TestApp, target: &Database, folder: &std::path::Path, ba
     let inspected = inspect(&archive, None).await.expect("a backup");
     let into = RestoreTarget { database: target, sandbox: None, files: folder.join("restored") };
     let finish = async |connection: &mut _| {
-        SqlRestores(connection).insert(&restore).await?;
-        skip_numbers(connection, restore.backup_at, restore.restored_at).await
+        let mut restores = SqlRestores(connection);
+        restores.insert(&restore).await?;
+        restores.skip_numbers(&restore, restore.restored_at).await
     };
     inspected.restore(&into, finish).await.expect("restores");
     restore

@@ -9,10 +9,11 @@ pub use reports::report_process;
 use crate::access::Role;
 use crate::billing::SubscriptionFilter;
 use crate::context::Context;
-use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ReportKind};
+use crate::operation::{Finding, FindingCode, Installation, KeyPlace, ProcessReport, ReportKind};
 use crate::payment::{self, CheckMethodError, GasStatus, HoldClass};
 use crate::shared::{MethodId, Mode, Page, StorageError};
-use reports::seen_by_all;
+use reports::{different_options, seen_by_all};
+use std::collections::BTreeSet;
 
 /// The most dead letters that are counted.
 const DEAD_LETTERS_MAX: u32 = 1_000;
@@ -73,15 +74,33 @@ pub(crate) async fn of_operation(ctx: &Context) -> Result<Vec<Finding>, StorageE
         }
     }
     drop(unit);
-    let (versions, seen): (Vec<_>, Vec<_>) = seen_by_all(ctx).await?.into_iter().partition(|report| report.kind == ReportKind::Version);
-    if versions.len() > 1 {
-        let mut versions: Vec<_> = versions.into_iter().map(|report| report.subject).collect();
-        versions.sort();
-        findings.push(Finding::new(FindingCode::MixedVersions).with("versions", versions.join(", ")));
-    }
-    let open = seen.into_iter().filter(|report| report.kind == ReportKind::Breaker);
-    findings.extend(open.map(|report| Finding::new(FindingCode::Breaker).with("method", report.subject).with("network", report.detail)));
+    findings.extend(of_processes(&seen_by_all(ctx).await?, &ctx.installation.inspect()));
     Ok(findings)
+}
+
+/// What the processes of the store have reported, of which `own` is one.
+fn of_processes(seen: &[ProcessReport], own: &Installation) -> Vec<Finding> {
+    let of_kind = |kind| seen.iter().filter(move |report| report.kind == kind);
+    let subjects = |kind| of_kind(kind).map(|report| report.subject.as_str()).collect::<BTreeSet<_>>();
+    let listed = |subjects: BTreeSet<&str>| subjects.into_iter().collect::<Vec<_>>().join(", ");
+    let mut findings = Vec::new();
+    let versions = subjects(ReportKind::Version);
+    if versions.len() > 1 {
+        findings.push(Finding::new(FindingCode::MixedVersions).with("versions", listed(versions)));
+    }
+    let different = different_options(of_kind(ReportKind::Options));
+    if !different.is_empty() {
+        findings.push(Finding::new(FindingCode::MixedOptions).with("options", different.join(", ")));
+    }
+    // If this process has no mail server either, that is the finding.
+    let without_mail = subjects(ReportKind::MailFolder);
+    if !without_mail.is_empty() && !own.mails_to_folder {
+        findings.push(Finding::new(FindingCode::ProcessWithoutMail).with("hosts", listed(without_mail)));
+    }
+    let breaker =
+        |report: &ProcessReport| Finding::new(FindingCode::Breaker).with("method", &report.subject).with("network", &report.detail);
+    findings.extend(of_kind(ReportKind::Breaker).map(breaker));
+    findings
 }
 
 /// The facts of this process, with a proxy that another process has seen.
@@ -165,6 +184,7 @@ mod tests {
             lacks_redis: true,
             untrusted_proxy: Some("10.0.0.9".to_owned()),
             version: "1.2.3".to_owned(),
+            ..Installation::default()
         };
         let codes: Vec<_> = of_options(&all).iter().map(|finding| finding.code).collect();
         use FindingCode::{KeyReadable, NoHttps, NoMailServer, NoRedis, SandboxOn, UntrustedProxy};

@@ -4,8 +4,10 @@ use crate::context::Context;
 use crate::operation::{ProcessReport, REPORT_LIFETIME, ReportKind};
 use crate::payment::BreakerStatus;
 use crate::shared::StorageError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Writes down what this process sees now, and its version.
+/// Writes down what this process sees now, its version and its options.
 #[tracing::instrument(skip_all)]
 pub async fn report_process(ctx: &Context) -> Result<(), StorageError> {
     let reports = seen_by_process(ctx);
@@ -39,5 +41,27 @@ fn seen_by_process(ctx: &Context) -> Vec<ProcessReport> {
     if !installation.version.is_empty() {
         seen.push(ProcessReport { kind: ReportKind::Version, subject: installation.version, detail: String::new() });
     }
+    if installation.mails_to_folder {
+        seen.push(ProcessReport { kind: ReportKind::MailFolder, subject: installation.host, detail: String::new() });
+    }
+    if !installation.shared_options.is_empty() {
+        seen.push(options_report(&installation.shared_options));
+    }
     seen
+}
+
+fn options_report(options: &BTreeMap<String, String>) -> ProcessReport {
+    let detail = options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("\n");
+    let mut hasher = DefaultHasher::new();
+    detail.hash(&mut hasher);
+    ProcessReport { kind: ReportKind::Options, subject: format!("{:016x}", hasher.finish()), detail }
+}
+
+/// The names of the options that differ between reports of options. A process of another version may lack an option, which is no difference.
+pub(super) fn different_options<'r>(reports: impl Iterator<Item = &'r ProcessReport>) -> Vec<&'r str> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in reports.flat_map(|report| report.detail.lines()).filter_map(|line| line.split_once('=')) {
+        values.entry(name).or_default().insert(value);
+    }
+    values.into_iter().filter(|(_, values)| values.len() > 1).map(|(name, _)| name).collect()
 }

@@ -82,6 +82,10 @@ findings! {
     UntrustedProxy = "untrusted_proxy", Warning;
     /// `versions`: the processes of the store are not of the same version.
     MixedVersions = "mixed_versions", Warning;
+    /// `options`: the processes of the store were started with different values of these.
+    MixedOptions = "mixed_options", Warning;
+    /// `hosts`: processes on these machines write emails to a folder, although another process has a mail server.
+    ProcessWithoutMail = "process_without_mail", Warning;
     /// Emails are written to a folder.
     NoMailServer = "no_mail_server", Warning;
     /// No owner has an email address.

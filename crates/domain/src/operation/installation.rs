@@ -1,5 +1,6 @@
 //! What only the process knows about the installation: its options, its machine and the requests that it has seen.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// Where the store's key is.
@@ -28,6 +29,10 @@ pub struct Installation {
     pub untrusted_proxy: Option<String>,
     /// The version of this process; empty: not known.
     pub version: String,
+    /// The machine of this process.
+    pub host: String,
+    /// The options that all processes of a store must share, such as the days of retries. Empty: this process neither serves nor works.
+    pub shared_options: BTreeMap<String, String>,
 }
 
 /// Reads the facts of the running process.

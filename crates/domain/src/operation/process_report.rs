@@ -15,10 +15,14 @@ pub enum ReportKind {
     UntrustedProxy,
     /// The subject is the version of a running process.
     Version,
+    /// The subject is the machine of a process that writes emails to a folder, because it has no mail server.
+    MailFolder,
+    /// The detail is the options of a process that all processes must share, one `name=value` in each line; the subject identifies them.
+    Options,
 }
 
 impl ReportKind {
-    pub const ALL: [Self; 3] = [Self::Breaker, Self::UntrustedProxy, Self::Version];
+    pub const ALL: [Self; 5] = [Self::Breaker, Self::UntrustedProxy, Self::Version, Self::MailFolder, Self::Options];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -26,6 +30,8 @@ impl ReportKind {
             Self::Breaker => "breaker",
             Self::UntrustedProxy => "untrusted_proxy",
             Self::Version => "version",
+            Self::MailFolder => "mail_folder",
+            Self::Options => "options",
         }
     }
 

@@ -11,6 +11,10 @@ use std::time::Duration;
 /// How long a job that cannot stay due waits before it is looked at again.
 pub const RESTORE_PAUSE: Duration = Duration::from_secs(30);
 
+/// The first import numbers documents while the original may still be running. So the numbers that a restore skips first suffice until the
+/// original has run beside the restored store for this long.
+pub const PARALLEL_RUN_ALLOWANCE: Duration = Duration::from_secs(7 * 24 * 3_600);
+
 /// The restore of this store from a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restore {
@@ -77,6 +81,9 @@ pub trait Restores: Send {
     async fn insert(&mut self, restore: &Restore) -> Result<(), StorageError>;
     /// Records an owner's statement that the original is stopped. False: the store is not held, or somebody has stated it before.
     async fn state_stopped(&mut self, by: &str, now: Timestamp) -> Result<bool, StorageError>;
+    /// Skips the document numbers that the original can have used from the backup until `until`, and records them as gaps. Called again with
+    /// a later time, it skips more; numbers that were used since the restore stay.
+    async fn skip_numbers(&mut self, restore: &Restore, until: Timestamp) -> Result<(), StorageError>;
     /// Records an import that began at `began`; `failure`: why it is not complete.
     async fn record_import(&mut self, began: Timestamp, failure: Option<&str>) -> Result<(), StorageError>;
     /// Ends the hold of every restore.
@@ -125,14 +132,16 @@ pub async fn find_restore(ctx: &Context) -> Result<Option<Restore>, StorageError
     ctx.store.read().await?.restores().latest().await
 }
 
-/// Records the statement of an owner that the original of this store is stopped and will not be started again.
+/// Records the statement of an owner that the original of this store is stopped and will not be started again. Only now it is known how
+/// long the original can have used document numbers, so no later document of this store has one of them.
 #[tracing::instrument(skip_all)]
 pub async fn confirm_stopped(ctx: &Context, by: &str) -> Result<Restore, ConfirmStoppedError> {
-    let mut unit = ctx.store.begin().await?;
-    if !unit.restores().state_stopped(by, ctx.now()).await? {
+    let (mut unit, now) = (ctx.store.begin().await?, ctx.now());
+    if !unit.restores().state_stopped(by, now).await? {
         return Err(ConfirmStoppedError::NotWaiting);
     }
     let restore = unit.restores().latest().await?.ok_or(ConfirmStoppedError::NotWaiting)?;
+    unit.restores().skip_numbers(&restore, now).await?;
     unit.commit().await?;
     tracing::warn!(by, "the original of this restored store is confirmed to be stopped");
     Ok(restore)

@@ -4,6 +4,7 @@ use super::method_admin::currencies_of;
 use super::method_settings::validate_settings;
 use super::{GasState, Method, NoRail, RailError, ValidationError, find_method};
 use crate::context::Context;
+use crate::operation::RestoreHeld;
 use crate::shared::{FindError, MethodId, Mode, StorageError};
 
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,9 @@ pub enum StakeForGasError {
     Find(#[from] FindError),
     #[error(transparent)]
     NoRail(#[from] NoRail),
+    /// The original of a restored store may be running with the same account.
+    #[error(transparent)]
+    Held(#[from] RestoreHeld),
     /// The network declines, for example because the store's account lacks the funds.
     #[error(transparent)]
     Rail(#[from] RailError),
@@ -67,6 +71,9 @@ pub async fn methods_of(ctx: &Context, mode: Mode) -> Result<Vec<Method>, Storag
 /// Stakes for gas at a method's network, so that neither this store nor its payers pay gas there. Does nothing if it has staked already.
 #[tracing::instrument(skip_all, fields(method = %id))]
 pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<GasState, StakeForGasError> {
+    if ctx.networks.is_held() {
+        return Err(RestoreHeld.into());
+    }
     let method = find_method(ctx.store.read().await?.as_mut(), mode, id).await?;
     ctx.networks.check_open(&method).map_err(RailError::from)?;
     let rail = ctx.networks.wallet(method.kind).ok_or(NoRail(method.kind.name()))?;

@@ -162,6 +162,32 @@ async fn a_migration_of_an_existing_store_is_preceded_by_a_backup() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_serves_a_sqlite_database_whatever_its_data_folder() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (database, link) = (folder.path().join("shop.db"), folder.path().join("link.db"));
+    let at = |data: &str, file: &Path| Settings {
+        database: Some(format!("sqlite://{}", file.display())),
+        ..Settings::sqlite(folder.path().join(data))
+    };
+    let souk = at("one", &database).start().await;
+    std::os::unix::fs::symlink(&database, &link).expect("links");
+    for (words, message) in [
+        (["serve", "--listen", "127.0.0.1:0"].as_slice(), "another souk serve or souk work uses the database"),
+        (["work", "--public-url", "http://127.0.0.1:1"].as_slice(), "another souk serve or souk work uses the database"),
+        (["rotate-key"].as_slice(), "another souk command uses the database"),
+        (["restore", "souk.age"].as_slice(), "another souk command uses the database"),
+    ] {
+        for file in [&database, &link] {
+            let refused = refused(&at("two", file), words).await;
+            assert!(refused.contains(message) && refused.contains("shop.db"), "{words:?}: {refused}");
+        }
+    }
+    accepted(&at("one", &link), &["key", "list"]).await;
+    souk.kill().await;
+    at("one", &database).start().await.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_process_serves_a_folder_and_commands_share_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());

@@ -58,6 +58,9 @@ async fn metrics_tell_what_the_store_did_and_how_far_it_is_behind() {
     for work in ["renewals", "retries", "attempts", "stakes"] {
         assert!(value(&text, "souk_due_lag_seconds", &[&format!("work=\"{work}\"")]).is_some(), "{work}: {text}");
     }
+    for work in ["renewals", "retries", "attempts", "stakes", "subscriptions", "payments"] {
+        assert_eq!(value(&text, "souk_waiting_rows", &[&format!("work=\"{work}\"")]), Some(0.0), "{work}: {text}");
+    }
     for name in ["souk_outbox_age_seconds", "souk_dead_letters", "souk_database_connections", "souk_database_pool_waits"] {
         assert!(value(&text, name, &[]).is_some(), "{name}: {text}");
     }

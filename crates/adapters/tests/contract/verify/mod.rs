@@ -5,9 +5,10 @@ mod books;
 use crate::checkout_fixtures::{begin, card_attempt, held_stake, insert_checkout};
 use books::{amount, consistent_books};
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, skip_numbers};
+use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
 use souk_domain::billing::{Stake, StakeStatus};
+use souk_domain::operation::Restore;
 use souk_domain::payment::{Attempt, AttemptStatus, Purpose};
 
 async fn broken(db: &Database) -> Vec<Check> {
@@ -360,9 +361,9 @@ on_both! {
     async fn only_the_numbers_that_a_restore_has_recorded_may_be_missing(db: &TestDatabase) {
         consistent_books(db).await;
         let at = souk_domain::shared::Timestamp::from_seconds;
-        let mut connection = db.begin().await.expect("begins");
-        skip_numbers(&mut connection, at(1_900_000_000), at(1_900_003_600)).await.expect("skips");
-        connection.commit().await.expect("commits");
+        let (mut unit, restore) = (begin(db).await, Restore::of(at(1_900_000_000), at(1_900_003_600)));
+        unit.restores().skip_numbers(&restore, restore.restored_at).await.expect("skips");
+        unit.commit().await.expect("commits");
         assert_eq!(titles(db).await, [""; 0]);
         let rule = "numbers of invoices, credit notes and statements have no duplicates, and no gaps except those of restores";
         // The third invoice moves behind the gap, and the gap begins where it was.

@@ -1,6 +1,7 @@
 //! The channels that a realtime client has joined, independent of the transport.
 
 use super::frame::{Frame, reply};
+use super::login_events::{LoginEvents, PageLogin};
 use crate::auth::{LOGIN_COOKIE, browser_mark, cookie, token_hash};
 use crate::limits::JoinLimit;
 use crate::problem::Problem;
@@ -8,8 +9,9 @@ use crate::state::App;
 use poem::Request;
 use serde_json::json;
 use souk_domain::access;
-use souk_domain::events::{Audience, ConnectUpdate, PublicEvent, RealtimeMessage};
+use souk_domain::events::{Audience, ConnectUpdate, PublicEvent, RealtimeMessage, Subscription};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Maximum number of channels that a client can join.
 const TOPICS_MAX: usize = 8;
@@ -29,6 +31,8 @@ pub struct Channels {
     joined: BTreeSet<String>,
     /// Whose page the client is.
     listener: Audience,
+    /// `None`: the client is not signed in.
+    login: Option<PageLogin>,
     joins: JoinLimit,
 }
 
@@ -42,18 +46,29 @@ pub struct Received {
 impl Channels {
     pub fn new(app_did: &str, listener: Audience, joins: JoinLimit) -> Self {
         let prefix = format!("relay:{app_did}:");
-        Self { store_channel: format!("{prefix}events"), prefix, joined: BTreeSet::new(), listener, joins }
+        Self { store_channel: format!("{prefix}events"), prefix, joined: BTreeSet::new(), listener, login: None, joins }
     }
 
     /// The channels of a new client, who is the user of the login cookie and the browser of the visitor cookie of `request`.
     pub async fn of(app: &App, request: &Request) -> Result<Self, Problem> {
-        let caller = match cookie(request, LOGIN_COOKIE) {
-            Some(token) => access::caller_of(&app.ctx, &token_hash(token)).await?,
+        let token = cookie(request, LOGIN_COOKIE).map(token_hash);
+        let caller = match &token {
+            Some(token) => access::caller_of(&app.ctx, token).await?,
             None => None,
         };
         let user = caller.map(|caller| caller.user.did.to_string());
         let listener = Audience { user, browser: browser_mark(request).map(|mark| mark.0) };
-        Ok(Self::new(app.did_auth_tokens.app_did().as_str(), listener, app.limits.joins_of(request)))
+        let login = token.filter(|_| listener.user.is_some()).map(|token| PageLogin { token, listener: listener.clone() });
+        Ok(Self { login, ..Self::new(app.did_auth_tokens.app_did().as_str(), listener, app.limits.joins_of(request)) })
+    }
+
+    /// The messages from now on, until the client's login ends.
+    pub fn events(&self, app: &Arc<App>) -> Box<dyn Subscription> {
+        let events = app.realtime.subscribe();
+        match self.login.clone() {
+            Some(login) => Box::new(LoginEvents { app: Arc::clone(app), login, events, unchecked: None }),
+            None => events,
+        }
     }
 
     /// Handles a client's frame; `None` if the frame is malformed.

@@ -76,7 +76,8 @@ pub async fn poll(
         let permit = app.limits.admit_socket(request)?;
         let channels = Channels::of(&app, request).await?;
         let token = hex::encode(app.ctx.random.bytes::<32>());
-        sessions.open(&token, channels, app.realtime.subscribe(), permit);
+        let events = channels.events(&app);
+        sessions.open(&token, channels, events, permit);
         return Ok(Json(json!({ "status": 410, "token": token, "messages": [] })));
     };
     let messages = timeout(POLL_TIMEOUT, session.fetch()).await.unwrap_or_default();

@@ -26,7 +26,7 @@ pub async fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -
 }
 
 async fn serve(app: Arc<App>, mut stream: WebSocketStream, mut channels: Channels, _permit: SocketPermit) {
-    let mut events = app.realtime.subscribe();
+    let mut events = channels.events(&app);
     // Only the client's own messages count: events that are sent to it do not keep a silent client connected.
     let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
     loop {

@@ -67,7 +67,7 @@ on_both! {
         let (due, waiting) = read(&billing, &[]).await;
         assert_eq!(due, [("renewals", 1), ("stakes", 3), ("attempts", 4)]);
         assert_eq!(waiting, [("retries", 1), ("subscriptions", 1)]);
-        let (due, waiting) = read(&billing, &[billing.networks.method.id.clone()]).await;
+        let (due, waiting) = read(&billing, std::slice::from_ref(&billing.networks.method.id)).await;
         assert_eq!(due, Numbers::new(), "the sandbox is off");
         assert_eq!(waiting, [("renewals", 1), ("retries", 1), ("stakes", 1), ("attempts", 1), ("subscriptions", 1)]);
         let mut connection = db.begin().await.expect("begins");

@@ -60,7 +60,7 @@ impl Billing {
         held.id
     }
 
-    async fn decide(&self, attempt: &AttemptId, decision: HoldDecision) -> Result<(u128, u128), ResolveTransferError> {
+    async fn resolve_hold(&self, attempt: &AttemptId, decision: HoldDecision) -> Result<(u128, u128), ResolveTransferError> {
         let resolved = billing::resolve_transfer(&self.ctx, Mode::Test, attempt, decision).await?;
         self.is_sound().await;
         assert!(matches!(billing::resolve_transfer(&self.ctx, Mode::Test, attempt, decision).await, Err(ResolveTransferError::NotOnHold)));
@@ -162,14 +162,14 @@ on_both! {
         assert!(matches!(wrong, Err(ResolveTransferError::NotFound)), "{wrong:?}");
         let wrong = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Book).await;
         assert!(matches!(wrong, Err(ResolveTransferError::NotPossible)), "the rest is still owed: {wrong:?}");
-        assert_eq!(billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved"), (8, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (8, 0));
         assert_eq!(
             billing.all_refunds().await,
             [(8, RefundType::Refund, RefundStatus::Pending), (12, RefundType::Refund, RefundStatus::Succeeded)]
         );
         // The rest is sent in part, too.
         let second = billing.moves(&Purpose::Refund(refund.id.clone()), 3 * UNIT).await;
-        assert_eq!(billing.decide(&second, HoldDecision::Retry).await.expect("is resolved"), (5, 0));
+        assert_eq!(billing.resolve_hold(&second, HoldDecision::Retry).await.expect("is resolved"), (5, 0));
         billing.send_all().await;
         assert!(billing.all_refunds().await.iter().all(|(_, _, status)| *status == RefundStatus::Succeeded));
         assert_eq!((billing.refunded().await, billing.cash().await), ([3, 5, 12].map(|tokens| tokens * UNIT).to_vec(), 10));
@@ -193,14 +193,14 @@ on_both! {
     async fn a_payout_that_sent_less_returns_the_rest_to_the_balance(db: &TestDatabase) {
         let (billing, attempt) = held_payout(db, 12).await;
         assert_eq!(billing.customer_balance().await, 10 * UNIT);
-        assert_eq!(billing.decide(&attempt, HoldDecision::Balance).await.expect("is resolved"), (8, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Balance).await.expect("is resolved"), (8, 0));
         assert_eq!((billing.customer_balance().await, billing.refunded().await), (18 * UNIT, vec![12 * UNIT]));
     }
 
     async fn the_rest_of_a_return_stays_in_the_deposit_or_is_returned_again(db: &TestDatabase) {
         let (billing, attempt) = held_return(db, 30).await;
         assert_eq!(deposit(&billing).await, (50, 0, 0, 50));
-        assert_eq!(billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved"), (20, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (20, 0));
         assert_eq!(deposit(&billing).await, (50, 0, 30, 20));
         billing.send(&Purpose::ReturnStake(id(STK))).await;
         assert_eq!((deposit(&billing).await, billing.find_stake(STK).await.status), ((50, 0, 50, 0), StakeStatus::Final));
@@ -210,7 +210,7 @@ on_both! {
     async fn what_a_forfeit_moved_beyond_the_order_is_no_revenue_unless_the_owner_says_so(db: &TestDatabase) {
         let (billing, attempt) = held_forfeit(db, 35).await;
         assert_eq!((billing.account("income:revenue").await, deposit(&billing).await), (0, (50, 0, 0, 20)), "nothing is booked on hold");
-        assert_eq!(billing.decide(&attempt, HoldDecision::Balance).await.expect("is resolved"), (0, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Balance).await.expect("is resolved"), (0, 0));
         assert_eq!((billing.account("income:revenue").await, billing.customer_balance().await), (-20, 15 * UNIT));
         assert_eq!(deposit(&billing).await, (50, 35, 0, 0));
     }
@@ -267,7 +267,7 @@ on_both! {
 on_one! {
     async fn a_refund_that_sent_nothing_is_retried_as_a_whole(db: &TestDatabase) {
         let (billing, _, _, attempt) = held_refund(db, 20, 0).await;
-        assert_eq!(billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved"), (20, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (20, 0));
         billing.send_all().await;
         assert_eq!((billing.refunded().await, billing.cash().await), (vec![20 * UNIT], 10));
         billing.is_sound().await;
@@ -285,7 +285,7 @@ on_one! {
         unit.commit().await.expect("commits");
         billing::retry_refund(&billing.ctx, Mode::Test, &refund.id).await.expect("is sent again");
         let attempt = billing.moves(&Purpose::Refund(refund.id.clone()), 15 * UNIT).await;
-        billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved");
+        billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved");
         billing.networks.faucet_to(billing.networks.app.did()).await;
         billing.send_all().await;
         assert_eq!((billing.refunded().await, billing.cash().await), (vec![5 * UNIT, 15 * UNIT], 10));
@@ -294,7 +294,7 @@ on_one! {
 
     async fn a_payout_that_sent_another_amount_is_booked(db: &TestDatabase) {
         let (billing, attempt) = held_payout(db, 12).await;
-        assert_eq!(billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved"), (8, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (8, 0));
         assert_eq!(billing.customer_balance().await, 10 * UNIT);
         billing.send_all().await;
         assert_eq!((billing.refunded().await, billing.cash().await), (vec![8 * UNIT, 12 * UNIT], 10));
@@ -303,7 +303,7 @@ on_one! {
 
     async fn a_payout_beyond_the_balance_is_booked_and_the_excess_is_in_suspense(db: &TestDatabase) {
         let (billing, attempt) = held_payout(db, 45).await;
-        assert_eq!(billing.decide(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, 25));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, 25));
         assert_eq!((billing.customer_balance().await, billing.account("liabilities:suspense").await), (10 * UNIT, 25));
     }
 
@@ -312,7 +312,7 @@ on_one! {
         billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         let attempt = billing.moves(&Purpose::Slash(id(STK)), 300 * UNIT).await;
         let overdue = billing.last().await;
-        assert_eq!(billing.decide(&attempt, HoldDecision::Retry).await.expect("is resolved"), (400, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (400, 0));
         assert_eq!(billing.reload(&overdue).await.remaining(), Amount::new(400 * UNIT));
         billing.send(&Purpose::Slash(id(STK))).await;
         assert_eq!((billing.reload(&overdue).await.status, billing.account("income:revenue").await), (InvoiceStatus::Paid, -700));
@@ -341,7 +341,7 @@ async fn a_refund_that_sent_less_can_be_moved_to_the_balance() {
     for (moved, refunds, balance) in [(12, vec![12], 8), (0, vec![], 20)] {
         let db = fresh().await;
         let (billing, _, _, attempt) = held_refund(&db, 20, moved).await;
-        assert_eq!(billing.decide(&attempt, HoldDecision::Balance).await.expect("is resolved"), (20 - moved, 0));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Balance).await.expect("is resolved"), (20 - moved, 0));
         let sent: Vec<_> =
             billing.all_refunds().await.into_iter().filter(|one| one.2 == RefundStatus::Succeeded).map(|one| one.0).collect();
         assert_eq!((sent, billing.customer_balance().await, billing.cash().await), (refunds, balance * UNIT, 30 - moved));
@@ -356,7 +356,7 @@ async fn a_refund_that_sent_more_than_is_refundable_is_booked_and_the_excess_is_
         let (billing, invoice, refund, attempt) = held_refund(&db, ordered, moved).await;
         let retry = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Retry).await;
         assert!(matches!(retry, Err(ResolveTransferError::NotPossible)), "{retry:?}");
-        assert_eq!(billing.decide(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, moved - ordered));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, moved - ordered));
         let mut expected = vec![(ordered, RefundType::Refund, RefundStatus::Succeeded)];
         expected.extend(reserved.map(|tokens| (tokens, RefundType::Dashboard, RefundStatus::Succeeded)));
         expected.sort_by_key(|(amount, ..)| *amount);
@@ -380,7 +380,7 @@ async fn a_return_on_hold_is_booked_with_what_was_moved() {
     ] {
         let db = fresh().await;
         let (billing, attempt) = held_return(&db, moved).await;
-        assert_eq!(billing.decide(&attempt, decision).await.expect("is resolved"), result, "{moved}");
+        assert_eq!(billing.resolve_hold(&attempt, decision).await.expect("is resolved"), result, "{moved}");
         assert_eq!((deposit(&billing).await, billing.find_stake(STK).await.status), (expected, status), "{moved} {decision:?}");
     }
 }
@@ -398,7 +398,7 @@ async fn a_forfeit_on_hold_is_booked_with_what_was_moved() {
     ] {
         let db = fresh().await;
         let (billing, attempt) = held_forfeit(&db, moved).await;
-        assert_eq!(billing.decide(&attempt, decision).await.expect("is resolved"), result, "{moved}");
+        assert_eq!(billing.resolve_hold(&attempt, decision).await.expect("is resolved"), result, "{moved}");
         let accounts = (billing.account("income:revenue").await, billing.account("liabilities:suspense").await);
         assert_eq!((deposit(&billing).await, accounts), (expected, (revenue, suspense)), "{moved} {decision:?}");
     }
@@ -427,7 +427,7 @@ async fn a_deposit_of_another_amount_is_kept_or_returned() {
         drop(unit);
         let Purpose::Stake(stake) = open.purpose.clone() else { panic!("a deposit") };
         let attempt = billing.moves(&open.purpose, moved * UNIT).await;
-        billing.decide(&attempt, decision).await.expect("is resolved");
+        billing.resolve_hold(&attempt, decision).await.expect("is resolved");
         let stake = billing.find_stake(stake.as_str()).await;
         assert_eq!((stake.status, stake.remaining().base_units() / UNIT), (status, held), "{moved} {decision:?}");
     }

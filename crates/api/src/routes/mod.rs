@@ -3,6 +3,7 @@
 pub mod apps;
 pub mod audit_log;
 pub mod balances;
+pub mod blocklets;
 pub mod checkout_sessions;
 pub mod clock;
 pub mod connect;
@@ -32,5 +33,6 @@ pub mod store;
 pub mod subscriptions;
 pub mod test_clocks;
 pub mod usage_records;
+pub mod versions;
 pub mod webhooks;
 pub mod well_known;

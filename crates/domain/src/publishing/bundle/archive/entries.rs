@@ -226,6 +226,8 @@ mod tests {
 
     const LIMITS: ArchiveLimits = ArchiveLimits { compressed_max: 1, entries_max: 3, unpacked_max: 1, ratio_max: 1 };
 
+    type Case<'a> = (&'a [(&'a str, EntryKind)], Result<u64, ArchiveError>);
+
     fn outcome(entries: &[(&str, EntryKind)]) -> Result<u64, ArchiveError> {
         let mut rules = ArchiveRules::new(LIMITS);
         for (path, kind) in entries {
@@ -238,7 +240,7 @@ mod tests {
     fn paths_that_collide_are_refused() {
         use EntryKind::{File, Folder};
         let repeated = |path: &str| Err(ArchiveError::Repeated { path: path.to_owned() });
-        let cases: [(&[(&str, EntryKind)], Result<u64, ArchiveError>); 9] = [
+        let cases: [Case<'_>; 9] = [
             (&[("package/a", File), ("package/b", File)], Ok(2)),
             (&[("package", Folder), ("package/a", Folder), ("package/a/b", File)], Ok(3)),
             (&[("package/a", File), ("package/a", File)], repeated("package/a")),

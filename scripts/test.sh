@@ -31,6 +31,8 @@ scripts/need.sh postgresql redis headless-shell fonts poppler
 scripts/web.sh install
 BEAN_CHECK=$(scripts/beancount.sh)
 export BEAN_CHECK
+MOTO_SERVER=$(scripts/moto.sh)
+export MOTO_SERVER
 
 step "formatting"
 cargo fmt --all --check

@@ -3,6 +3,7 @@
 pub mod arcblock;
 pub mod backup;
 pub mod beancount;
+pub mod bundles;
 pub mod concurrency_limit;
 mod date_header;
 pub mod demo;

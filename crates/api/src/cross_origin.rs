@@ -3,7 +3,7 @@
 use poem::http::{HeaderMap, HeaderValue, Method, header};
 
 /// Public data, with everything below these paths.
-const PUBLIC: [&str; 4] = ["/api/apps", "/api/categories", "/api/store", "/api/settings"];
+const PUBLIC: [&str; 6] = ["/api/apps", "/api/blocklets", "/api/categories", "/api/store", "/api/store.json", "/api/settings"];
 
 /// The calls of the published browser client that this store answers (payment-kit.md 1.2). `:` stands for one segment.
 const BROWSER_CALLS: [(Method, &str); 23] = [

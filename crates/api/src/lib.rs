@@ -13,7 +13,9 @@ mod rates;
 pub mod routes;
 mod service;
 pub mod state;
+mod upload_slots;
 
 pub use limits::Limits;
+pub use middleware::is_upload;
 
 pub use service::{document, service};

@@ -17,6 +17,8 @@ use std::time::Duration;
 const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: Rate = Rate { per_second: 20, burst: 200 };
+/// Uploads that one address may begin: sustained rate per second, and burst.
+const UPLOADS: Rate = Rate { per_second: 1, burst: 30 };
 /// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
 const FAUCET_PER_HOUR: u32 = 600;
 const FAUCET_PER_HOUR_TOTAL: u32 = 6_000;
@@ -48,6 +50,7 @@ type OpenSockets = Arc<Mutex<Open>>;
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
+    uploads: RateByAddress,
     faucet: SharedRate,
     sandbox_kib: SharedRate,
     sandbox_cards: SharedRate,
@@ -80,6 +83,7 @@ impl Limits {
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
+            uploads: limiter(UPLOADS),
             faucet: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
             sandbox_kib: SharedRate::per_hour(SANDBOX_KIB_PER_HOUR, SANDBOX_KIB_PER_HOUR_TOTAL),
             sandbox_cards: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
@@ -145,6 +149,10 @@ impl Limits {
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
         self.starts.admit(self.client_address(request))
+    }
+
+    pub fn admit_upload(&self, request: &Request) -> Result<(), Problem> {
+        self.uploads.admit(self.client_address(request))
     }
 
     /// The pseudonyms of the visitor's network and site; empty for requests without a connection.

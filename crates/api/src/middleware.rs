@@ -68,7 +68,8 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
         };
         let result = match admitted {
             Ok(()) if self.app.ctx.networks.is_held() && is_held_back(request.method(), path) => Err(Problem::from(RestoreHeld).into()),
-            Ok(()) if is_api(path) => idempotency::once(&self.app, &self.inner, request).await,
+            // An upload is idempotent by its content, and too large to be compared with a first request.
+            Ok(()) if is_api(path) && !is_upload(path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
@@ -136,6 +137,12 @@ fn is_held_back(method: &Method, path: &str) -> bool {
     is_api(path) && !is_read && !ANSWERED_WHILE_HELD.iter().any(|answered| path.starts_with(answered))
 }
 
+/// Whether a path is that of uploads, whose bodies are large and take long.
+#[must_use]
+pub fn is_upload(path: &str) -> bool {
+    path.strip_prefix(MOUNT_PREFIX).unwrap_or(path) == "/api/blocklets/upload"
+}
+
 fn is_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
@@ -147,7 +154,8 @@ async fn admit(request: &mut Request, call: &Call) -> Result<(), Problem> {
         check_origin(request, call)?;
         request.headers_mut().remove(header::COOKIE);
     }
-    if !is_api(&call.path) {
+    // An upload has limits of its own, and is not read into memory.
+    if !is_api(&call.path) || (is_upload(&call.path) && request.method() == Method::POST) {
         return Ok(());
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());

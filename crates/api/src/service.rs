@@ -10,7 +10,7 @@ use std::sync::Arc;
 fn resources() -> impl OpenApi {
     (
         (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi),
-        (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi),
+        (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi, routes::versions::VersionChecksApi),
         (
             routes::checkout_sessions::CheckoutApi,
             routes::checkout_sessions::OffersApi,
@@ -57,6 +57,8 @@ pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<En
         .nest("/.well-known", routes::well_known::routes())
         .nest("/api/did", routes::connect::routes())
         .at("/api/webhooks/:method", post(routes::webhooks::receive))
+        .at("/api/store.json", get(routes::blocklets::store_json))
+        .nest("/api/blocklets", routes::blocklets::routes())
         .nest_no_strip("/api", api)
         .nest_no_strip("/", pages)
         .with(RequestMiddleware(Arc::clone(&app)))

@@ -1,11 +1,14 @@
 //! The state that routes share.
 
+pub use crate::upload_slots::UploadSlots;
+
 use souk_domain::access::{DidAuthTokens, SignedLinks};
 use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::privacy::PersonalDataExports;
+use souk_domain::publishing::bundle::{AppDids, BundleReader, Signers, Spool, UploadLimits};
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
 use std::sync::Arc;
@@ -68,6 +71,22 @@ pub trait Probe: Send + Sync {
     async fn ping(&self) -> Result<(), String>;
 }
 
+/// How long an upload may make no progress.
+pub const UPLOAD_PROGRESS: Duration = Duration::from_secs(30);
+
+/// What uploads need.
+#[derive(Clone)]
+pub struct Publishing {
+    pub dids: Arc<dyn AppDids>,
+    pub reader: Arc<dyn BundleReader>,
+    pub signers: Arc<dyn Signers>,
+    pub spool: Arc<dyn Spool>,
+    pub limits: UploadLimits,
+    /// How long an upload may make no progress: [`UPLOAD_PROGRESS`], except in tests.
+    pub progress: Duration,
+    pub slots: UploadSlots,
+}
+
 /// Renders invoices and credit notes as PDF.
 pub trait DocumentPrinter: InvoicePrinter + CreditNotePrinter {}
 
@@ -81,6 +100,7 @@ pub struct App {
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,
+    pub publishing: Publishing,
     pub printer: Arc<dyn DocumentPrinter>,
     pub exports: Arc<dyn PersonalDataExports>,
     pub realtime: Arc<dyn Realtime>,

@@ -14,6 +14,7 @@ use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, P
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::privacy::PersonalData;
+use crate::publishing::bundle::Uploads;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
@@ -120,6 +121,7 @@ pub trait UnitOfWork: Send {
     fn journal(&mut self) -> Box<dyn Journal + '_>;
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
+    fn uploads(&mut self) -> Box<dyn Uploads + '_>;
     fn personal_data(&mut self) -> Box<dyn PersonalData + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;

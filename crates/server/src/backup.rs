@@ -1,12 +1,15 @@
 //! The commands `souk backup`, `souk restore` and `souk rotate-key`, and the backup before a migration.
 
 use crate::commands::{audit_entry, audited};
-use crate::compose::{Failure, OpenFolder, check_schema, database_name, existing_database, open_database, open_folder, open_store};
+use crate::compose::{
+    Failure, OpenFolder, check_schema, database_name, existing_database, open_database, open_files, open_folder, open_store,
+};
 use crate::config::{BackupArgs, Common, RestoreArgs, RestoreCommand, RotateKeyArgs, parse_secret, read_key_file};
 use crate::data_folder::StoreMark;
 use crate::keys::StoreKeys;
 use crate::{keys, sandbox};
 use souk_adapters::backup::{BackupError, Inspected, RestoreTarget, Source, inspect, take};
+use souk_adapters::files::FileStore;
 use souk_adapters::identity::AppKey;
 use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, record_in_audit_log};
 use souk_adapters::system::SystemClock;
@@ -31,7 +34,8 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     let Some(schema) = check_schema(&database, &name).await? else { return Err(format!("{name} has no store").into()) };
     let keys = keys::open(&args.common, &database, keys::seed(&args.common, false)?).await?;
     let sandbox = sandbox_database(&args.common).await?;
-    let source = source(&args.common, &database, sandbox.as_ref(), &keys);
+    let bucket = open_bucket(&args.common).await?;
+    let source = source(&args.common, &database, sandbox.as_ref(), bucket.as_ref(), &keys);
     // Before the snapshot, which contains the entry. An older schema is not written, and a database whose disk is full must be copied.
     if schema == known_schema()
         && let Err(error) = record_backup(&database).await
@@ -53,11 +57,26 @@ async fn record_backup(database: &Database) -> Result<(), StorageError> {
     connection.commit().await
 }
 
-fn source<'s>(common: &Common, database: &'s Database, sandbox: Option<&'s Database>, keys: &StoreKeys) -> Source<'s> {
+/// The bucket of files; `None`: they are in the data folder.
+async fn open_bucket(common: &Common) -> Result<Option<FileStore>, Failure> {
+    match common.bucket()? {
+        Some(_) => open_files(common).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+fn source<'s>(
+    common: &Common,
+    database: &'s Database,
+    sandbox: Option<&'s Database>,
+    bucket: Option<&'s FileStore>,
+    keys: &StoreKeys,
+) -> Source<'s> {
     Source {
         database,
         sandbox,
         files: common.data.join("files"),
+        bucket,
         key: keys.seed.to_hex(),
         store: AppKey::from_seed(&keys.identity.0).did().to_string(),
         now: SystemClock.now(),
@@ -83,7 +102,8 @@ pub async fn before_migration(common: &Common, database: &Database, keys: &Store
     let folder = common.data.join("backups");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let sandbox = sandbox_database(common).await?;
-    let source = source(common, database, sandbox.as_ref(), keys);
+    let bucket = open_bucket(common).await?;
+    let source = source(common, database, sandbox.as_ref(), bucket.as_ref(), keys);
     let path = folder.join(format!("schema-{version}-{}.tar.gz", source.now.micros()));
     match take(&source, &path, None).await {
         Ok(_) => tracing::info!(backup = %path.display(), "the store was backed up before its schema is updated"),
@@ -186,7 +206,9 @@ async fn restore_into(common: &Common, inspected: &Inspected) -> Result<Database
         }
         None => None,
     };
-    let target = RestoreTarget { database: &database, sandbox: sandbox.as_ref(), files: common.data.join("files") };
+    let bucket = open_bucket(common).await?;
+    let target =
+        RestoreTarget { database: &database, sandbox: sandbox.as_ref(), files: common.data.join("files"), bucket: bucket.as_ref() };
     let backup_at = Timestamp::parse_iso(&inspected.manifest.taken_at).ok_or("the time of the backup is not valid")?;
     let restore = Restore::of(backup_at, SystemClock.now());
     inspected

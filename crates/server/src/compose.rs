@@ -7,10 +7,11 @@ use crate::keys::StoreKeys;
 use crate::metrics::{CountedJobs, Metrics};
 use crate::{backup, keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
+use souk_adapters::bundles::LocalBundleReader;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::disk::SystemDisks;
-use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppKey, HmacSigner};
+use souk_adapters::files::{FileStore, SpoolFolder};
+use souk_adapters::identity::{AppKey, CheckedAppDids, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SqlStore, known_schema, migrate, schema_version};
@@ -24,10 +25,11 @@ use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
+use souk_domain::publishing::bundle::{ORPHAN_AGE, UploadLimits, sweep_files};
 use souk_domain::shared::{Clock, Random, StorageError};
 use souk_domain::storage::Store;
 use souk_sandbox::store::SandboxDb;
-use souk_workers::jobs::Jobs;
+use souk_workers::jobs::{Checks, Jobs};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +54,9 @@ pub struct Parts {
     pub app_key: AppKey,
     pub public_url: Url,
     pub files: FileStore,
+    /// Uploads in progress.
+    pub spool: SpoolFolder,
+    pub reader: LocalBundleReader,
     pub printer: PdfPrinter,
     pub realtime: Arc<dyn Realtime>,
     pub redis: Option<Arc<RedisRealtime>>,
@@ -102,6 +107,23 @@ fn context(common: &Common, keys: &StoreKeys, database: Database, address: &Url)
         trust: Arc::new(TrustedClock),
         disk: Arc::new(disks(common)),
         installation: Arc::new(ProcessProbe::new(common, address, Sandbox::Off, SeenProxy::default())),
+    }
+}
+
+/// Opens the storage of bundles and pictures.
+///
+/// # Errors
+/// The message names the folder or the bucket.
+pub async fn open_files(common: &Common) -> Result<FileStore, Failure> {
+    match common.bucket()? {
+        None => {
+            let folder = common.data.join("files");
+            Ok(FileStore::open(&folder).await.map_err(|error| format!("{}: {error}", folder.display()))?)
+        }
+        Some(bucket) => {
+            let name = bucket.name.clone();
+            Ok(FileStore::open_bucket(&bucket).await.map_err(|error| format!("the bucket {name}: {error}"))?)
+        }
     }
 }
 
@@ -276,6 +298,9 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     let folder = Mailbox::folder(common.data.join("mail"), &common.mail_from).map_err(|error| format!("mail: {error}"))?;
     let mail_folder = folder.clone();
     let mails = Arc::new(StoreMails { mailbox, folder, printer: printer.clone(), tokens: tokens.clone() });
+    let files = open_files(common).await?.with_reserve(disk);
+    let spool = SpoolFolder::new(common.data.join("uploads"), Arc::clone(&random));
+    let reader = LocalBundleReader::default();
     let jobs = Arc::new(Jobs {
         ctx: ctx.clone(),
         realtime: Arc::clone(&realtime),
@@ -283,8 +308,14 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
         owner_mails: mails,
+        checks: Checks {
+            dids: Arc::new(CheckedAppDids),
+            reader: Arc::new(reader.clone()),
+            spool: Arc::new(spool.clone()),
+            files: Arc::new(files.clone()),
+            limits: UploadLimits::default(),
+        },
     });
-    let files = FileStore::open(common.data.join("files")).await?.with_reserve(disk);
     Ok(Parts {
         ctx,
         clock,
@@ -297,6 +328,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         app_key,
         public_url,
         files,
+        spool,
+        reader,
         printer,
         realtime,
         redis,
@@ -309,6 +342,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     })
 }
 
+/// How often files are deleted that belong to no version.
+const SWEEP_FILES_EVERY: Duration = Duration::from_secs(600);
 /// How often emails that the folder keeps no longer are deleted.
 const PRUNE_MAILS_EVERY: Duration = Duration::from_secs(600);
 
@@ -331,6 +366,29 @@ impl Parts {
         }
     }
 
+    /// Deletes files that belong to no version until `shutdown`.
+    async fn sweep_files(&self, shutdown: CancellationToken) {
+        let mut ticks = tokio::time::interval(SWEEP_FILES_EVERY);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            // While the clock is doubted, a file is not known to be old.
+            if !self.ctx.trust.is_trusted() {
+                continue;
+            }
+            match sweep_files(&self.ctx, &self.files, &self.spool).await {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "files that belong to no version were deleted"),
+                Err(error) => tracing::error!(%error, "files that belong to no version could not be deleted"),
+            }
+            if let Err(error) = self.files.remove_unfinished(self.ctx.now().minus(ORPHAN_AGE)).await {
+                tracing::error!(%error, "unfinished files could not be deleted");
+            }
+        }
+    }
+
     /// Runs queued and recurring jobs until `shutdown`, and waits for queued jobs in progress.
     pub async fn work(&self, shutdown: CancellationToken) {
         let work = Work {
@@ -342,7 +400,7 @@ impl Parts {
         };
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
         let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown.clone());
-        tokio::join!(jobs, recurring, self.prune_mails(shutdown.clone()));
+        tokio::join!(jobs, recurring, self.prune_mails(shutdown.clone()), self.sweep_files(shutdown.clone()));
     }
 }
 

@@ -2,11 +2,13 @@
 //! a secret, not the value.
 
 mod backup;
+mod files;
 mod parse;
 mod sandbox;
 mod secrets;
 
 pub use backup::{BackupArgs, RestoreArgs, RestoreCommand, RotateKeyArgs};
+pub use files::FilesArgs;
 pub use parse::parse_secret;
 pub use sandbox::{SandboxChoice, SandboxSwitch};
 pub use secrets::{SecretFiles, hide_secrets, read_key_file, without_secrets};
@@ -322,6 +324,8 @@ pub struct Common {
     #[arg(long, env = "SMTP_URL", value_parser = parse_smtp, hide_env_values = true)]
     pub smtp_url: Option<String>,
     #[command(flatten)]
+    pub files: FilesArgs,
+    #[command(flatten)]
     pub secret_files: SecretFiles,
     /// Start a new store in a data folder whose former store is gone. Without it, an empty or missing database is refused there.
     #[arg(long)]
@@ -451,6 +455,8 @@ mod tests {
             ("--metrics-token", "short", "at least 16 characters"),
             ("--mail-from", "nobody", "Our Store <store@example.com>"),
             ("--name", " ", "at most 100 characters"),
+            ("--files-url", "https://bucket", "s3://bucket/prefix"),
+            ("--files-endpoint", "minio:9000", "http:// or https://"),
             ("--charge-concurrency", "0", "from 1 to 1000"),
             ("--disk-reserve", "2000000", "1000000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),

@@ -16,7 +16,7 @@ const MARK_TEXT: &str =
     "A store was set up in this folder. Without its database and its key, Souk does not start here (see souk serve --new).\n";
 /// The files that Souk writes directly into the folder begin with these names.
 const OWN_FILES: [&str; 6] = ["souk.db", "queue.db", "sandbox.db", "secret.key", "store.", "process.lock"];
-const OWN_FOLDERS: [&str; 3] = ["files", "mail", "backups"];
+const OWN_FOLDERS: [&str; 4] = ["files", "uploads", "mail", "backups"];
 
 /// The locks of a command, released when its process ends, however it ends.
 #[derive(Debug)]

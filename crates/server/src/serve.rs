@@ -10,16 +10,17 @@ use crate::sandbox_admission::admission;
 use crate::{demo, pages, sandbox, sandbox_off};
 use async_trait::async_trait;
 use poem::{EndpointExt, Route};
-use souk_adapters::identity::AppDidAuthTokens;
+use souk_adapters::identity::{AppDidAuthTokens, CheckedAppDids};
 use souk_adapters::persistence::SqlPersonalDataExports;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::routes::health::{self, Health};
 use souk_api::routes::store::StoreModel;
-use souk_api::state::{App, Probe, Site};
+use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
 use souk_domain::access;
 use souk_domain::payment::Sandbox;
+use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::Text;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -189,6 +190,15 @@ fn app(args: &ServeArgs, parts: &Parts, limits: Arc<Limits>) -> App {
         did_auth_tokens: Arc::new(AppDidAuthTokens::new(parts.app_key.clone())),
         tokens: parts.tokens.clone(),
         files: Arc::new(parts.files.clone()),
+        publishing: Publishing {
+            dids: Arc::new(CheckedAppDids),
+            reader: Arc::new(parts.reader.clone()),
+            signers: Arc::new(PassportSigners),
+            spool: Arc::new(parts.spool.clone()),
+            limits: UploadLimits::default(),
+            progress: UPLOAD_PROGRESS,
+            slots: UploadSlots::default(),
+        },
         printer: Arc::new(parts.printer.clone()),
         exports: Arc::new(SqlPersonalDataExports(parts.database.clone())),
         realtime: Arc::clone(&parts.realtime),

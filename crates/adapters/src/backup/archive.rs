@@ -62,8 +62,17 @@ impl ArchiveWriter {
     pub fn add_file(&mut self, hash: &str, path: &Path) -> Result<(), BackupError> {
         let file = File::open(path).map_err(BackupError::file(path))?;
         let bytes = file.metadata().map_err(BackupError::file(path))?.len();
+        self.append_file(hash, bytes, file, path)
+    }
+
+    /// Adds a file of a bucket.
+    pub fn add_stored(&mut self, hash: &str, bytes: u64, content: impl Read) -> Result<(), BackupError> {
+        self.append_file(hash, bytes, content, Path::new(hash))
+    }
+
+    fn append_file(&mut self, hash: &str, bytes: u64, content: impl Read, path: &Path) -> Result<(), BackupError> {
         let name = format!("files/{hash}");
-        self.append(&name, bytes, file.take(bytes)).map_err(BackupError::file(path))?;
+        self.append(&name, bytes, content.take(bytes)).map_err(BackupError::file(path))?;
         match self.entries.get(&name) {
             Some(entry) if entry.sha256 == hash => Ok(()),
             _ => Err(BackupError::damaged(path, "the content of the file is not the one that its name says")),

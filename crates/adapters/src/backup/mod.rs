@@ -38,6 +38,8 @@ pub const EXCLUDED: [(&str, &str); 1] = [("clock_doubts", "belongs to running pr
 pub enum BackupError {
     #[error("{path}: {error}")]
     File { path: String, error: io::Error },
+    #[error("the bucket of files: {0}")]
+    Bucket(String),
     #[error("{0} exists already: choose another name, or move it away")]
     Exists(String),
     #[error("{0} is not a backup of Souk")]

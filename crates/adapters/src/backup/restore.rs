@@ -4,6 +4,7 @@ use super::archive::{self, EntrySink, Verified, rows_of, write_file};
 use super::manifest::{EntryName, Manifest};
 use super::protection::Passphrase;
 use super::{BackupError, Part};
+use crate::files::FileStore;
 use crate::persistence::dump::{self, Cell};
 use crate::persistence::{Connection, Database, Table, TableColumn, migrate_to, tables};
 use souk_domain::shared::StorageError;
@@ -45,6 +46,8 @@ pub struct RestoreTarget<'t> {
     pub sandbox: Option<&'t Database>,
     /// The folder of bundles and pictures.
     pub files: PathBuf,
+    /// The bucket of bundles and pictures, into which they are moved from the folder.
+    pub bucket: Option<&'t FileStore>,
 }
 
 impl Inspected {
@@ -91,12 +94,27 @@ impl Inspected {
         let read = reader.await.map_err(|error| BackupError::Encryption(error.to_string()))?;
         loaded?;
         read?;
+        if let Some(bucket) = target.bucket {
+            move_files(&self.manifest, &target.files, bucket).await?;
+        }
         finish(&mut store.connection).await?;
         if let Some(sandbox) = sandbox {
             sandbox.connection.commit().await?;
         }
         Ok(store.connection.commit().await?)
     }
+}
+
+/// Moves the files of an archive into a bucket.
+async fn move_files(manifest: &Manifest, folder: &Path, bucket: &FileStore) -> Result<(), BackupError> {
+    for name in manifest.entries.keys().filter_map(|entry| entry.strip_prefix("files/")) {
+        let path = folder.join(&name[..2]).join(name);
+        let hash = hex::decode(name).ok().and_then(|hash| hash.try_into().ok());
+        let hash = hash.ok_or_else(|| BackupError::damaged(&path, "its name is no hash"))?;
+        bucket.put_file(&hash, &path).await.map_err(|error| BackupError::Bucket(error.to_string()))?;
+        fs::remove_file(&path).map_err(BackupError::file(&path))?;
+    }
+    Ok(())
 }
 
 /// Some rows of a table.

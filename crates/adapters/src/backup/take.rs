@@ -4,10 +4,14 @@ use super::archive::ArchiveWriter;
 use super::manifest::{FORMAT, Manifest, TableContent, is_hash};
 use super::protection::Passphrase;
 use super::{BackupError, Part, rows};
+use crate::files::FileStore;
 use crate::persistence::{Connection, Database, Table, dump, schema_version, tables};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use souk_domain::shared::Timestamp;
+use souk_domain::store::OpenedFile;
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
@@ -23,6 +27,8 @@ pub struct Source<'s> {
     pub sandbox: Option<&'s Database>,
     /// The folder of bundles and pictures.
     pub files: PathBuf,
+    /// The bucket of bundles and pictures, which takes the place of the folder.
+    pub bucket: Option<&'s FileStore>,
     /// The key of the store, as hex digits.
     pub key: String,
     /// The store's DID.
@@ -40,8 +46,20 @@ pub struct Summary {
 }
 
 enum Entry {
-    Content { name: String, content: Vec<u8> },
-    File { hash: String, path: PathBuf },
+    Content {
+        name: String,
+        content: Vec<u8>,
+    },
+    File {
+        hash: String,
+        path: PathBuf,
+    },
+    /// A file of a bucket, whose content follows in parts.
+    Stored {
+        hash: String,
+        bytes: u64,
+        content: mpsc::Receiver<Bytes>,
+    },
     End(Box<Manifest>),
 }
 
@@ -55,7 +73,10 @@ pub async fn take(source: &Source<'_>, destination: &Path, passphrase: Option<Pa
         while let Some(entry) = entries.blocking_recv() {
             match entry {
                 Entry::Content { name, content } => archive.add(&name, &content)?,
+                // A file that is gone since the folder was read belongs to no version: only such files are deleted.
+                Entry::File { path, .. } if !path.exists() => {}
                 Entry::File { hash, path } => archive.add_file(&hash, &path)?,
+                Entry::Stored { hash, bytes, content } => archive.add_stored(&hash, bytes, Parts { content, part: Bytes::new() })?,
                 Entry::End(manifest) => return archive.finish(*manifest).map(Some),
             }
         }
@@ -97,9 +118,14 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
         None => None,
     };
     // Files never change, and those that the snapshot names existed before it.
-    for file in stored_files(&source.files)? {
-        if to.send(file).await.is_err() {
-            return Ok(());
+    match source.bucket {
+        Some(bucket) => send_bucket(bucket, to).await?,
+        None => {
+            for file in stored_files(&source.files)? {
+                if to.send(file).await.is_err() {
+                    return Ok(());
+                }
+            }
         }
     }
     let manifest = Manifest {
@@ -153,6 +179,45 @@ async fn send_tables(
         contents.insert(table.name.clone(), TableContent { columns: table.column_names(), rows: count });
     }
     Ok(contents)
+}
+
+/// Sends every file of a bucket. Stops early if the writer has stopped.
+async fn send_bucket(bucket: &FileStore, to: &mpsc::Sender<Entry>) -> Result<(), BackupError> {
+    let failed = |error: io::Error| BackupError::Bucket(error.to_string());
+    let mut hashes = bucket.list();
+    while let Some(hash) = hashes.next().await {
+        let hash = hash.map_err(failed)?;
+        // See the deletion of files in a folder.
+        let Some(OpenedFile { mut content, size }) = bucket.get(&hash).await.map_err(failed)? else { continue };
+        let (parts, received) = mpsc::channel(WAITING);
+        if to.send(Entry::Stored { hash: hex::encode(hash), bytes: size, content: received }).await.is_err() {
+            return Ok(());
+        }
+        while let Some(part) = content.next().await {
+            if parts.send(part.map_err(failed)?).await.is_err() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the parts of a file on the writing thread.
+struct Parts {
+    content: mpsc::Receiver<Bytes>,
+    part: Bytes,
+}
+
+impl Read for Parts {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.part.is_empty() {
+            let Some(part) = self.content.blocking_recv() else { return Ok(0) };
+            self.part = part;
+        }
+        let part = self.part.split_to(self.part.len().min(buffer.len()));
+        buffer[..part.len()].copy_from_slice(&part);
+        Ok(part.len())
+    }
 }
 
 /// The stored files, without those that are being written.

@@ -1,21 +1,48 @@
-//! Content-addressed storage of bundles and pictures.
+//! Content-addressed storage of bundles and pictures, in a local folder or in an S3-compatible store.
 
 mod atomic;
 mod port;
+mod remote;
+mod spool;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use atomic::write_atomic;
+pub use remote::{Bucket, BucketKeys};
+pub use spool::{SpoolFolder, SpooledFile};
 
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use object_store::buffered::BufWriter;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as ObjectPath;
+use object_store::{GetResultPayload, ObjectStore, ObjectStoreExt, PutPayload};
 use sha2::{Digest, Sha256};
 use souk_domain::operation::{DiskSpace, UnlimitedDisk};
+use souk_domain::shared::Timestamp;
+use souk_domain::store::{FileContent, OpenedFile};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use tokio::fs::{self, File};
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio_util::io::ReaderStream;
 
-/// A folder of files named by the SHA-256 of their content. Equal content is stored once, and files never change.
+/// The bytes that are read and written at a time. S3 wants parts of at least 5 MiB.
+const PART: usize = 8 << 20;
+/// Parts of one file that are written at the same time. With [`PART`], this bounds the memory of a write.
+const PARTS_AT_ONCE: usize = 2;
+/// The bytes of a chunk that is sent to a client.
+const CHUNK: usize = 256 << 10;
+
+/// Files named by the SHA-256 of their content. Equal content is stored once, and files never change.
 #[derive(Debug, Clone)]
 pub struct FileStore {
-    folder: PathBuf,
+    objects: Arc<dyn ObjectStore>,
+    /// Of a bucket; empty for a folder.
+    prefix: ObjectPath,
+    /// `None`: the files are in a bucket.
+    folder: Option<PathBuf>,
     /// Refuses uploads while the disk is short.
     disk: Arc<dyn DiskSpace>,
 }
@@ -32,7 +59,8 @@ impl FileStore {
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         fs::create_dir_all(&folder).await?;
-        Ok(Self { folder, disk: Arc::new(UnlimitedDisk) })
+        let objects = LocalFileSystem::new_with_prefix(&folder).map_err(io::Error::other)?.with_fsync(true);
+        Ok(Self { objects: Arc::new(objects), prefix: ObjectPath::default(), folder: Some(folder), disk: Arc::new(UnlimitedDisk) })
     }
 
     /// Refuses uploads while the disk has less free space than its reserve.
@@ -45,102 +73,119 @@ impl FileStore {
     /// Stores `bytes`. Once this returns, they survive a power failure.
     pub async fn put(&self, bytes: &[u8]) -> io::Result<Stored> {
         let stored = Stored { sha256: Sha256::digest(bytes).into(), size: bytes.len() as u64 };
-        let FilePath { folder, name } = self.path_of(&stored.sha256);
-        let is_stored = fs::metadata(folder.join(&name)).await.is_ok_and(|file| file.len() == stored.size);
-        if !is_stored {
-            write_atomic(&folder, &name, bytes).await?;
-            // If the write created the sub-folder, its entry in the parent folder must be synced too.
-            File::open(&self.folder).await?.sync_all().await?;
+        let path = self.path_of(&stored.sha256);
+        if !self.is_stored(&path, stored.size).await? {
+            self.objects.put(&path, PutPayload::from(bytes.to_vec())).await.map_err(io_error)?;
         }
         Ok(stored)
     }
 
+    /// Stores the content of a local file, part by part.
+    pub async fn put_file(&self, sha256: &[u8; 32], file: &Path) -> io::Result<()> {
+        let (path, file) = (self.path_of(sha256), File::open(file).await?);
+        let size = file.metadata().await?.len();
+        if self.is_stored(&path, size).await? {
+            return Ok(());
+        }
+        let writer = BufWriter::with_capacity(Arc::clone(&self.objects), path, PART);
+        let mut writer = writer.with_max_concurrency(PARTS_AT_ONCE);
+        // Until the writer is shut down, no reader sees the file.
+        let copied = tokio::io::copy_buf(&mut BufReader::with_capacity(CHUNK, file), &mut writer).await;
+        match copied {
+            Ok(count) if count == size => writer.shutdown().await,
+            failed => {
+                if let Err(error) = writer.abort().await {
+                    tracing::warn!(%error, "the parts of a file that could not be stored were not removed");
+                }
+                failed.and(Err(io::Error::other("the file changed while it was stored")))
+            }
+        }
+    }
+
     /// Opens the file with this hash for reading. Returns `None` if it is not stored here.
-    pub async fn get(&self, sha256: &[u8; 32]) -> io::Result<Option<File>> {
-        let FilePath { folder, name } = self.path_of(sha256);
-        match File::open(folder.join(name)).await {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+    pub async fn get(&self, sha256: &[u8; 32]) -> io::Result<Option<OpenedFile>> {
+        let found = match self.objects.get(&self.path_of(sha256)).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(io_error(error)),
+        };
+        let size = found.meta.size;
+        let content: FileContent = match found.payload {
+            GetResultPayload::File(file, _) => ReaderStream::with_capacity(File::from_std(file), CHUNK).boxed(),
+            GetResultPayload::Stream(stream) => stream.map_err(io_error).boxed(),
+        };
+        Ok(Some(OpenedFile { content, size }))
+    }
+
+    pub async fn delete(&self, sha256: &[u8; 32]) -> io::Result<()> {
+        match self.objects.delete(&self.path_of(sha256)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(io_error(error)),
+        }
+    }
+
+    /// The hashes of all stored files. Files that are being written are not among them.
+    pub fn list(&self) -> BoxStream<'static, io::Result<[u8; 32]>> {
+        let named = |meta: object_store::ObjectMeta| -> Option<[u8; 32]> {
+            hex::decode(meta.location.filename().unwrap_or_default()).ok()?.try_into().ok()
+        };
+        let found = self.objects.list(Some(&self.prefix)).map_err(io_error);
+        found.try_filter_map(move |meta| std::future::ready(Ok(named(meta)))).boxed()
+    }
+
+    /// Removes what writers that died have left in the folder and not changed since. A bucket has rules of its own for unfinished
+    /// uploads. Returns the number of files.
+    pub async fn remove_unfinished(&self, before: Timestamp) -> io::Result<u64> {
+        let Some(folder) = self.folder.clone() else { return Ok(0) };
+        let before = system_time(before);
+        tokio::task::spawn_blocking(move || remove_unfinished(&folder, before)).await.map_err(io::Error::other)?
+    }
+
+    async fn is_stored(&self, path: &ObjectPath, size: u64) -> io::Result<bool> {
+        match self.objects.head(path).await {
+            Ok(meta) => Ok(meta.size == size),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(io_error(error)),
         }
     }
 
     /// Returns where a file is. The path is built from a hash only, never from text sent by a client. 256 sub-folders keep
     /// directories small.
-    fn path_of(&self, sha256: &[u8; 32]) -> FilePath {
+    fn path_of(&self, sha256: &[u8; 32]) -> ObjectPath {
         let name = hex::encode(sha256);
-        FilePath { folder: Path::new(&self.folder).join(&name[..2]), name }
+        self.prefix.clone().join(&name[..2]).join(name.as_str())
     }
 }
 
-struct FilePath {
-    folder: PathBuf,
-    name: String,
+/// A time as file systems record it.
+fn system_time(at: Timestamp) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(at.micros()).unwrap_or_default())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::TestDisk;
-    use souk_domain::shared::StorageError;
-    use souk_domain::store::Files;
-    use tokio::io::AsyncReadExt;
-
-    async fn content(store: &FileStore, sha256: &[u8; 32]) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        store.get(sha256).await.expect("is answered")?.read_to_end(&mut bytes).await.expect("is read");
-        Some(bytes)
+/// Files whose names are no hashes, in the folders of hashes.
+fn remove_unfinished(folder: &Path, before: SystemTime) -> io::Result<u64> {
+    let mut removed = 0;
+    for group in std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        for entry in std::fs::read_dir(&group)?.flatten() {
+            let is_finished = hex::decode(entry.file_name().to_string_lossy().as_bytes()).is_ok_and(|hash| hash.len() == 32);
+            let is_old = || entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|changed| changed < before);
+            if !is_finished && is_old() {
+                std::fs::remove_file(entry.path())?;
+                removed += 1;
+            }
+        }
     }
+    Ok(removed)
+}
 
-    fn files_below(folder: &Path) -> usize {
-        let entries = std::fs::read_dir(folder).expect("is a folder").map(|entry| entry.expect("is an entry").path());
-        entries.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()
+/// The error of the system behind an error of the storage, so that a full disk is recognized.
+fn io_error(error: object_store::Error) -> io::Error {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(next) = cause {
+        if let Some(found) = next.downcast_ref::<io::Error>() {
+            return io::Error::new(found.kind(), error);
+        }
+        cause = next.source();
     }
-
-    #[tokio::test]
-    async fn stored_content_is_found_by_its_hash() {
-        let folder = tempfile::tempdir().expect("has a folder");
-        let store = FileStore::open(folder.path().join("files")).await.expect("opens");
-        let stored = store.put(b"abc").await.expect("is kept");
-        assert_eq!(hex::encode(stored.sha256), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!(stored.size, 3);
-        assert_eq!(content(&store, &stored.sha256).await.as_deref(), Some(b"abc".as_slice()));
-        assert_eq!(content(&store, &[0; 32]).await, None);
-    }
-
-    #[tokio::test]
-    async fn concurrent_writers_of_equal_content_create_one_file_and_no_leftovers() {
-        let folder = tempfile::tempdir().expect("has a folder");
-        let store = FileStore::open(folder.path()).await.expect("opens");
-        let bytes = vec![7; 300_000];
-        let writers = (0..8).map(|_| store.put(&bytes));
-        let stored: Vec<_> = futures_util::future::try_join_all(writers).await.expect("are kept");
-        assert!(stored.iter().all(|one| one == &stored[0]));
-        assert_eq!(files_below(folder.path()), 1);
-        assert_eq!(content(&store, &stored[0].sha256).await, Some(bytes));
-    }
-
-    #[tokio::test]
-    async fn a_truncated_file_is_written_again() {
-        let folder = tempfile::tempdir().expect("has a folder");
-        let store = FileStore::open(folder.path()).await.expect("opens");
-        let stored = store.put(b"whole").await.expect("is kept");
-        let FilePath { folder, name } = store.path_of(&stored.sha256);
-        std::fs::write(folder.join(name), b"wh").expect("is cut");
-        store.put(b"whole").await.expect("is kept");
-        assert_eq!(content(&store, &stored.sha256).await.as_deref(), Some(b"whole".as_slice()));
-    }
-
-    #[tokio::test]
-    async fn uploads_are_refused_below_the_reserve_and_stored_files_can_be_read() {
-        let (folder, disk) = (tempfile::tempdir().expect("has a folder"), Arc::new(TestDisk::default()));
-        let store = FileStore::open(folder.path()).await.expect("opens").with_reserve(disk.clone());
-        let name = Files::put(&store, b"kept").await.expect("is kept");
-        disk.set_short(true);
-        let refused = Files::put(&store, b"new").await;
-        assert!(matches!(refused, Err(StorageError::NoSpace(_))), "{refused:?}");
-        assert_eq!(Files::open(&store, &name).await.expect("is answered").expect("exists").size, 4);
-        disk.set_short(false);
-        Files::put(&store, b"new").await.expect("is kept");
-    }
+    io::Error::other(error)
 }

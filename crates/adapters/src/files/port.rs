@@ -4,26 +4,50 @@ use super::FileStore;
 use async_trait::async_trait;
 use souk_domain::shared::StorageError;
 use souk_domain::store::{Files, OpenedFile};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 #[async_trait]
 impl Files for FileStore {
     async fn put(&self, content: &[u8]) -> Result<String, StorageError> {
-        if let Some(disk) = self.disk.shortage() {
-            return Err(StorageError::NoSpace(format!("{} bytes are free in {}", disk.free_bytes, disk.folder).into()));
-        }
-        let stored = Self::put(self, content).await.map_err(|error| match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::NoSpace(Box::new(error)),
-            _ => StorageError::Driver(Box::new(error)),
-        })?;
+        self.check_space()?;
+        let stored = Self::put(self, content).await.map_err(storage_error)?;
         Ok(hex::encode(stored.sha256))
     }
 
+    async fn put_file(&self, sha256: &str, path: &Path) -> Result<(), StorageError> {
+        self.check_space()?;
+        let hash = hash_of(sha256).ok_or_else(|| StorageError::Driver("not the name of a file".into()))?;
+        Self::put_file(self, &hash, path).await.map_err(storage_error)
+    }
+
     async fn open(&self, sha256: &str) -> Result<Option<OpenedFile>, StorageError> {
-        let driver = |error: std::io::Error| StorageError::Driver(Box::new(error));
-        let Some(name) = hex::decode(sha256).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) else { return Ok(None) };
-        let Some(file) = self.get(&name).await.map_err(driver)? else { return Ok(None) };
-        let size = file.metadata().await.map_err(driver)?.len();
-        Ok(Some(OpenedFile { file: file.into_std().await, size }))
+        let Some(hash) = hash_of(sha256) else { return Ok(None) };
+        self.get(&hash).await.map_err(storage_error)
+    }
+
+    async fn delete(&self, sha256: &str) -> Result<(), StorageError> {
+        let Some(hash) = hash_of(sha256) else { return Ok(()) };
+        Self::delete(self, &hash).await.map_err(storage_error)
+    }
+}
+
+impl FileStore {
+    fn check_space(&self) -> Result<(), StorageError> {
+        match self.disk.shortage() {
+            None => Ok(()),
+            Some(disk) => Err(StorageError::NoSpace(format!("{} bytes are free in {}", disk.free_bytes, disk.folder).into())),
+        }
+    }
+}
+
+fn hash_of(sha256: &str) -> Option<[u8; 32]> {
+    hex::decode(sha256).ok().and_then(|bytes| bytes.try_into().ok())
+}
+
+pub(super) fn storage_error(error: io::Error) -> StorageError {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::NoSpace(Box::new(error)),
+        _ => StorageError::Driver(Box::new(error)),
     }
 }

@@ -56,6 +56,8 @@ pub enum Role {
     /// An app of the store.
     Blocklet,
     Token,
+    /// An app whose DID is derived from its name.
+    Any,
 }
 
 impl Role {
@@ -67,6 +69,7 @@ impl Role {
             Self::Delegation => 13,
             Self::Blocklet => 15,
             Self::Token => 17,
+            Self::Any => 63,
         }
     }
 }
@@ -167,6 +170,12 @@ pub fn delegation_address(delegator: &Did, delegatee: &Did) -> Did {
 #[must_use]
 pub fn token_address(encoded: &[u8]) -> Did {
     derived(Role::Token, encoded)
+}
+
+/// Returns the DID of an app from before apps had keys: its name takes the place of the key (store.md 5.1).
+#[must_use]
+pub fn app_did_of_name(name: &str) -> Did {
+    derived(Role::Any, name.as_bytes())
 }
 
 fn derived(role: Role, data: &[u8]) -> Did {

@@ -1,5 +1,6 @@
 //! Decentralised identifiers, keys, and the signed envelopes exchanged with wallets.
 
+mod app_dids;
 mod app_key;
 mod did;
 mod did_auth_tokens;
@@ -7,9 +8,11 @@ mod envelope;
 mod keys;
 mod mac;
 
+pub use app_dids::CheckedAppDids;
 pub use app_key::AppKey;
 pub use did::{
-    DidError, DidHash, DidKind, KeyKind, Role, delegation_address, did_from_public_key, kind_of, parse_did, stake_address, token_address,
+    DidError, DidHash, DidKind, KeyKind, Role, app_did_of_name, delegation_address, did_from_public_key, kind_of, parse_did, stake_address,
+    token_address,
 };
 pub use did_auth_tokens::AppDidAuthTokens;
 pub use envelope::{Claims, EnvelopeError, verify};

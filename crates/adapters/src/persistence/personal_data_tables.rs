@@ -22,7 +22,7 @@ pub(super) const WITHHELD: [&str; 5] =
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 33] = [
+pub(super) const NOT_EXPORTED: [&str; 37] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -53,6 +53,10 @@ pub(super) const NOT_EXPORTED: [&str; 33] = [
     "apps",
     "app_versions",
     "app_downloads_daily",
+    "version_files",
+    "stored_files",
+    "version_checks",
+    "blocked_digests",
     "charge_counts",
     "mandate_subscriptions",
     "mandate_invoices",
@@ -356,6 +360,23 @@ pub(super) const EXPORTED: &[Exported] = &[
         fields: fields!(
             id: Text, livemode: Bool, holder: Text, app: Text, session_id: Text, subscription_id: Text, invoice_id: Text,
             invoice_item_id: Text, acquired_at: Time, revoked_at: Time, suspended_at: Time
+        ),
+    },
+    Exported {
+        table: "uploaded_apps",
+        key: &["did"],
+        page: page!("uploaded_apps", "did" => "owner = $1"),
+        fields: fields!(
+            did: Text, name: Text, owner: Text, latest_version: Text, block_reason: Text, created_at: Time, updated_at: Time
+        ),
+    },
+    Exported {
+        table: "uploaded_versions",
+        key: &["id"],
+        page: page!("uploaded_versions", "id" => "app IN (SELECT did FROM uploaded_apps WHERE owner = $1)"),
+        fields: fields!(
+            id: Text, app: Text, version: Text, status: Text, document: Text, content: Text, bundle: Text, tarball: Text, integrity:
+            Text, size: Integer, entries: Integer, unpacked: Integer, source: Text, signer: Text, uploaded_at: Time
         ),
     },
 ];

@@ -7,8 +7,8 @@ use super::{
     SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
     SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates,
     SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData, SqlPrices, SqlProcessReports,
-    SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords,
-    SqlUsers,
+    SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUploads,
+    SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
@@ -25,6 +25,7 @@ use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNoti
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
+use souk_domain::publishing::bundle::Uploads;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -123,6 +124,7 @@ impl UnitOfWork for SqlUnitOfWork {
         journal: Journal as SqlJournal;
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
+        uploads: Uploads as SqlUploads;
         clock_states: ClockStates as SqlClockStates;
         mail_addresses: MailAddresses as SqlMailAddresses;
         hourly_counts: HourlyCounts as SqlHourlyCounts;

@@ -20,6 +20,7 @@ macro_rules! unattached {
                  AND NOT EXISTS (SELECT 1 FROM passports o WHERE o.holder = users.did)
                  AND NOT EXISTS (SELECT 1 FROM browser_sessions o WHERE o.user_did = users.did)
                  AND NOT EXISTS (SELECT 1 FROM entitlements o WHERE o.holder = users.did)
+                 AND NOT EXISTS (SELECT 1 FROM uploaded_apps o WHERE o.owner = users.did)
                  AND did NOT IN (SELECT developer_did FROM apps)" $($after)*
         )
     };

@@ -4,6 +4,7 @@ mod clock;
 mod databases;
 mod disk;
 mod random;
+pub mod upload;
 
 pub use clock::{FixedClock, RunningClock};
 pub use databases::{TestDatabase, required};

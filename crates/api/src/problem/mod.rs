@@ -5,6 +5,7 @@
 mod admin;
 mod checkout;
 mod credits;
+mod publishing;
 mod subscriptions;
 
 use poem::http::StatusCode;

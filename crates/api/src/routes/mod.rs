@@ -3,6 +3,7 @@
 pub mod apps;
 pub mod audit_log;
 pub mod balances;
+pub mod blocklets;
 pub mod checkout_sessions;
 pub mod clock;
 pub mod connect;
@@ -33,5 +34,6 @@ pub mod subscriptions;
 pub mod test_clocks;
 pub mod transfers;
 pub mod usage_records;
+pub mod versions;
 pub mod webhooks;
 pub mod well_known;

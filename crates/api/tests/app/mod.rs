@@ -22,8 +22,9 @@ use async_trait::async_trait;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response, Route};
 use souk_adapters::arcblock::{ArcblockRail, TestWallet};
-use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
+use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::files::{FileStore, SpoolFolder};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
@@ -33,15 +34,16 @@ use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase, TestDisk};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
-use souk_api::state::{App, Probe, Site};
+use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
 use souk_domain::access::{self, Did, Login, SignedLinks, Wallet};
 use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{KnownInstallation, TrustedClock};
 use souk_domain::payment::MethodKind;
+use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::{Language, LoginId, Random, SubscriptionId, Text, Timestamp};
-use souk_workers::jobs::Jobs;
+use souk_workers::jobs::{Checks, Jobs};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -352,6 +354,7 @@ fn start(
     let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
     let (sent, unsent) = (mailbox(SENT), mailbox(UNSENT));
     let mails = Arc::new(StoreMails { mailbox: sent, folder: unsent, printer: printer.clone(), tokens: page_tokens() });
+    let (reader, spool) = (LocalBundleReader::default(), SpoolFolder::new(folder.join("uploads"), Arc::clone(&ctx.random)));
     let jobs = Jobs {
         ctx: ctx.clone(),
         realtime: Arc::clone(&realtime),
@@ -359,6 +362,13 @@ fn start(
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
         owner_mails: mails,
+        checks: Checks {
+            dids: Arc::new(CheckedAppDids),
+            reader: Arc::new(reader.clone()),
+            spool: Arc::new(spool.clone()),
+            files: Arc::new(files.clone()),
+            limits: UploadLimits::default(),
+        },
     };
     let work = Work {
         database: database.clone(),
@@ -374,6 +384,15 @@ fn start(
         tokens: page_tokens(),
         files: Arc::new(files),
         printer: Arc::new(printer),
+        publishing: Publishing {
+            dids: Arc::new(CheckedAppDids),
+            reader: Arc::new(reader),
+            signers: Arc::new(PassportSigners),
+            spool: Arc::new(spool),
+            limits: UploadLimits::default(),
+            progress: UPLOAD_PROGRESS,
+            slots: UploadSlots::default(),
+        },
         exports: Arc::new(SqlPersonalDataExports(database.clone())),
         realtime: Arc::clone(&realtime),
         limits: Arc::new(Limits::default().with_confirmation_wait(CONFIRMATION_WAIT)),

@@ -8,6 +8,7 @@ mod api_keys;
 mod apps;
 mod audit_log;
 mod balances;
+mod blocklets;
 mod checkout_sessions;
 mod clock;
 mod connect;

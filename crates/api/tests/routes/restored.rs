@@ -167,7 +167,7 @@ async fn restored(app: &TestApp, target: &Database, folder: &std::path::Path, ba
     let archive = folder.join("souk.tar.gz");
     let restore = Restore::of(backup_at, app.ctx.now());
     let inspected = inspect(&archive, None).await.expect("a backup");
-    let into = RestoreTarget { database: target, sandbox: None, files: folder.join("restored") };
+    let into = RestoreTarget { database: target, sandbox: None, files: folder.join("restored"), bucket: None };
     let finish = async |connection: &mut _| {
         let mut restores = SqlRestores(connection);
         restores.insert(&restore).await?;
@@ -178,7 +178,8 @@ async fn restored(app: &TestApp, target: &Database, folder: &std::path::Path, ba
 }
 
 async fn back_up(db: &Database, folder: &std::path::Path, now: Timestamp) {
-    let source = Source { database: db, sandbox: None, files: folder.join("files"), key: KEY.to_owned(), store: "z1".to_owned(), now };
+    let files = folder.join("files");
+    let source = Source { database: db, sandbox: None, files, bucket: None, key: KEY.to_owned(), store: "z1".to_owned(), now };
     take(&source, &folder.join("souk.tar.gz"), None).await.expect("backs up");
 }
 

@@ -39,12 +39,14 @@ pub enum Topic {
     ConcludeConnect,
     /// Send the state of a connect session to the pages that wait for it. Payload: `token`, which is secret.
     ConnectUpdate,
+    /// Run the checks of an uploaded version. Payload: `version`.
+    CheckVersion,
     /// Email the owner about a finding. The payload is that of the finding.
     OwnerMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -58,6 +60,7 @@ impl Topic {
         Self::Realtime,
         Self::ConcludeConnect,
         Self::ConnectUpdate,
+        Self::CheckVersion,
         Self::OwnerMail,
     ];
 
@@ -77,6 +80,7 @@ impl Topic {
             Self::Realtime => "realtime",
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
+            Self::CheckVersion => "check_version",
             Self::OwnerMail => "owner_mail",
         }
     }

@@ -2,7 +2,7 @@
 
 mod files;
 
-pub use files::{Files, OpenedFile};
+pub use files::{FileContent, Files, OpenedFile};
 
 use crate::access::Did;
 use crate::shared::{

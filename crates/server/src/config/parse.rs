@@ -1,5 +1,6 @@
 //! The formats of options. No message contains the value, which may be a secret.
 
+use super::files::BucketName;
 use super::{DailyCaps, RetryDays, SecretSeed};
 use souk_adapters::identity::parse_did;
 use souk_adapters::mail::{check_sender, check_smtp};
@@ -33,6 +34,16 @@ pub fn parse_role(text: &str) -> Result<Role, String> {
 pub fn parse_http(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
     url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
+}
+
+pub fn parse_bucket(text: &str) -> Result<BucketName, String> {
+    let url = Url::parse(text).ok().filter(|url| url.scheme() == "s3" && url.username().is_empty() && url.query().is_none());
+    let bucket = url.as_ref().and_then(Url::host_str).filter(|bucket| !bucket.is_empty());
+    let name = url
+        .as_ref()
+        .zip(bucket)
+        .map(|(url, bucket)| BucketName { bucket: bucket.to_owned(), prefix: url.path().trim_matches('/').to_owned() });
+    name.ok_or_else(|| "expected s3://bucket or s3://bucket/prefix".to_owned())
 }
 
 pub fn parse_rate(text: &str) -> Result<f64, String> {

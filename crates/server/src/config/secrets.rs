@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 /// Options whose values are secrets or contain one.
-const SECRET_OPTIONS: [&str; 6] = ["--database-url", "--redis-url", "--secret-key", "--smtp-url", "--metrics-token", "--passphrase"];
+const SECRET_OPTIONS: [&str; 7] =
+    ["--database-url", "--redis-url", "--secret-key", "--smtp-url", "--metrics-token", "--passphrase", "--files-secret"];
 
 /// Files that contain a secret, as container platforms provide them. A file is an alternative to its variable.
 #[derive(Debug, Clone, Default, Args)]
@@ -59,6 +60,9 @@ impl Common {
         }
         if let Some(file) = &files.secret_key_file {
             self.secret_key = Some(read(file, parse_secret)?);
+        }
+        if let Some(file) = &self.files.files_secret_file {
+            self.files.files_secret = Some(read(file, |text| Ok(text.to_owned()))?);
         }
         if let Some(file) = &files.smtp_url_file {
             self.smtp_url = Some(read(file, parse_smtp)?);

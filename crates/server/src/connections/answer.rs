@@ -56,7 +56,7 @@ impl Answers {
         let body = if body.is_end_stream() {
             poem::Body::empty()
         } else {
-            poem::Body::from(PacedBody::new(body, Arc::clone(&self.seat), self.pace).boxed())
+            poem::Body::from(PacedBody::new(body, Arc::clone(&self.seat), self.pace.of_path(parts.uri.path())).boxed())
         };
         let (local, remote) = (LocalAddr(self.local.into()), RemoteAddr(self.remote.into()));
         let request = Request::from_parts((parts, local, remote, Scheme::HTTP).into(), body);

@@ -54,13 +54,27 @@ pub struct Pace {
     pub write_grace: Duration,
     /// How far a body may fall behind the minimum rate.
     pub body_grace: Duration,
-    /// How long the server waits for a body altogether. No route accepts bodies above 1 MiB; one that did would need more time.
+    /// How long the server waits for a body altogether. No route except that of uploads accepts bodies above 1 MiB.
     pub body_total: Duration,
+    /// How far the body of an upload may fall behind the minimum rate, and how long the server waits for it altogether. The route has
+    /// stricter limits until it knows who uploads.
+    pub upload_grace: Duration,
+    pub upload_total: Duration,
     /// The minimum rate of bodies and of responses, in bytes per second.
     pub min_rate: u64,
     /// After a response to an incomplete request: how long the rest of the body is discarded, so that the client can read the
     /// response. A connection closed with unread data would be reset.
     pub linger: Duration,
+}
+
+impl Pace {
+    /// The times of a request with this path.
+    fn of_path(self, path: &str) -> Self {
+        match souk_api::is_upload(path) {
+            true => Self { body_grace: self.upload_grace, body_total: self.upload_total, ..self },
+            false => self,
+        }
+    }
 }
 
 impl Default for Pace {
@@ -71,6 +85,8 @@ impl Default for Pace {
             write_grace: Duration::from_secs(30),
             body_grace: Duration::from_secs(10),
             body_total: Duration::from_secs(60),
+            upload_grace: Duration::from_secs(30),
+            upload_total: Duration::from_secs(30 * 60),
             min_rate: 1_024,
             linger: Duration::from_secs(2),
         }

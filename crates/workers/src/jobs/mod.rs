@@ -5,6 +5,7 @@ mod apply_balance;
 mod billing_email;
 mod charge;
 mod check_card;
+mod check_version;
 mod conclude_connect;
 mod confirmation_mail;
 mod connect_update;
@@ -23,6 +24,8 @@ use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
+use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool, UploadLimits};
+use souk_domain::store::Files;
 use std::sync::Arc;
 
 /// Whether jobs of this topic send something or change what customers owe and may use. They wait while a restored store is held; the others
@@ -31,7 +34,8 @@ const fn acts(topic: Topic) -> bool {
     match topic {
         Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::Charge => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
-        Topic::SettleAttempt | Topic::CheckCard | Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
+        Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion => false,
+        Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
     }
 }
 
@@ -43,6 +47,16 @@ pub struct Jobs {
     pub billing_emails: Arc<dyn BillingMailer>,
     pub confirmations: Arc<dyn ConfirmationMailer>,
     pub owner_mails: Arc<dyn OwnerMailer>,
+    pub checks: Checks,
+}
+
+/// What the checks of versions need.
+pub struct Checks {
+    pub dids: Arc<dyn AppDids>,
+    pub reader: Arc<dyn BundleReader>,
+    pub spool: Arc<dyn Spool>,
+    pub files: Arc<dyn Files>,
+    pub limits: UploadLimits,
 }
 
 #[async_trait]
@@ -65,6 +79,7 @@ impl Handler for Jobs {
             Topic::Realtime => publish::run(self, &job).await,
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
+            Topic::CheckVersion => check_version::run(self, &job).await,
             Topic::OwnerMail => owner_mail::run(self, &job).await,
         }
     }

@@ -21,6 +21,7 @@ async fn back_up(database: &Database, archive: &Path, passphrase: Option<Passphr
         database,
         sandbox: None,
         files: archive.with_file_name("files"),
+        bucket: None,
         key: KEY.to_owned(),
         store: "zNKstore".to_owned(),
         now: Timestamp::from_seconds(1_800_000_000),
@@ -29,7 +30,7 @@ async fn back_up(database: &Database, archive: &Path, passphrase: Option<Passphr
 }
 
 async fn restore(inspected: &Inspected, database: &Database, files: &Path) -> Result<(), BackupError> {
-    let target = RestoreTarget { database, sandbox: None, files: files.to_owned() };
+    let target = RestoreTarget { database, sandbox: None, files: files.to_owned(), bucket: None };
     inspected.restore(&target, async |_: &mut _| Ok(())).await
 }
 

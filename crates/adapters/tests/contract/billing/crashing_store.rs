@@ -16,6 +16,7 @@ use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNoti
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
+use souk_domain::publishing::bundle::Uploads;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -134,6 +135,7 @@ impl UnitOfWork for CrashingUnit {
         journal: Journal;
         apps: Apps;
         entitlements: Entitlements;
+        uploads: Uploads;
         idempotency: IdempotencyKeys;
         clock_states: ClockStates;
         mail_addresses: MailAddresses;

@@ -6,19 +6,21 @@ use poem::http::Method as Verb;
 use poem::test::TestClient;
 use poem::{EndpointExt, Response};
 use serde_json::{Value, json};
-use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
+use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::files::{FileStore, SpoolFolder};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, HmacSigner};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
-use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase};
+use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase, TestDisk};
 use souk_api::auth::{NewKey, create_key, token_hash};
-use souk_api::state::{App, Probe, Site};
+use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
 use souk_api::{Limits, service};
 use souk_domain::access::{Did, Login, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::ProviderCustomer;
 use souk_domain::payment::*;
+use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +29,12 @@ use std::time::Duration;
 pub const HOST: &str = "https://network.example/api/";
 
 pub struct TestApp {
-    client: TestClient<BoxEndpoint<'static, Response>>,
+    pub client: TestClient<BoxEndpoint<'static, Response>>,
     pub ctx: Context,
+    pub disk: Arc<TestDisk>,
     _database: TestDatabase,
-    _files: tempfile::TempDir,
+    /// Of stored files, and of uploads in progress.
+    pub files: tempfile::TempDir,
 }
 
 /// The caller of a request.
@@ -54,8 +58,13 @@ impl Probe for Ready {
 
 impl TestApp {
     pub async fn open() -> Self {
+        Self::with_progress(UPLOAD_PROGRESS).await
+    }
+
+    /// A store that refuses uploads which make no progress for this time.
+    pub async fn with_progress(progress: Duration) -> Self {
         let database = TestDatabase::sqlite().await;
-        let files = tempfile::tempdir().expect("a temporary folder");
+        let (files, disk) = (tempfile::tempdir().expect("a temporary folder"), Arc::new(TestDisk::default()));
         let store = SqlStore::new(Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
         let network = Arc::new(Network);
         let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
@@ -68,7 +77,7 @@ impl TestApp {
             policy: souk_domain::billing::BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
-            disk: Arc::new(souk_domain::operation::UnlimitedDisk),
+            disk: disk.clone(),
             installation: Arc::new(souk_domain::operation::KnownInstallation::default()),
         };
         let printer = PdfPrinter {
@@ -93,6 +102,15 @@ impl TestApp {
             tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
+            publishing: Publishing {
+                dids: Arc::new(CheckedAppDids),
+                reader: Arc::new(LocalBundleReader::default()),
+                signers: Arc::new(PassportSigners),
+                spool: Arc::new(SpoolFolder::new(files.path().join("uploads"), Arc::clone(&ctx.random))),
+                limits: UploadLimits::default(),
+                progress,
+                slots: UploadSlots::default(),
+            },
             exports: Arc::new(SqlPersonalDataExports(Database::clone(&database))),
             realtime: Arc::new(LocalRealtime::default()),
             limits: Arc::new(Limits::default()),
@@ -100,12 +118,16 @@ impl TestApp {
             probe: Arc::new(Ready),
         };
         let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());
-        Self { client, ctx, _database: database, _files: files }
+        Self { client, ctx, disk, _database: database, files }
     }
 
     /// Signs a user in, with or without a passport.
     pub async fn person(&self, role: Option<Role>) -> Who {
-        let did = Did::from_verified(format!("z{}", role.map_or("guest", Role::name)));
+        self.enroll(Did::from_verified(format!("z{}", role.map_or("guest", Role::name))), role).await
+    }
+
+    /// As [`Self::person`], with a DID.
+    pub async fn enroll(&self, did: Did, role: Option<Role>) -> Who {
         let now = self.ctx.now();
         let user = User {
             did: did.clone(),

@@ -1,6 +1,6 @@
 //! Endpoints for operators and integrators, tested in an empty store on networks that move no money.
 
-mod app;
+pub mod app;
 mod checkout_sessions;
 mod payment_currencies;
 mod payment_links;

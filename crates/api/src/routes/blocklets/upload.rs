@@ -1,0 +1,112 @@
+//! `POST /api/blocklets/upload`: the parts `blocklet-meta`, `blocklet-tarball` and `source`, in this order. The first one is signed, so
+//! that nothing else is received of a stranger.
+
+use super::body::{Part, Parts};
+use crate::problem::Problem;
+use crate::state::App;
+use poem::web::{Data, Json};
+use poem::{Body, Request, handler};
+use serde_json::{Value, json};
+use souk_domain::publishing::bundle::{
+    AdmittedUpload, MANIFEST_MAX, Spooled, UploadError, UploadPorts, UploadSource, admit_upload, check_space, complete_upload,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+const MANIFEST: &str = "blocklet-meta";
+const BUNDLE: &str = "blocklet-tarball";
+const SOURCE: &str = "source";
+/// The bytes of the name of a source.
+const SOURCE_MAX: usize = 16;
+/// How long the first part may take, before it is known who uploads.
+const FIRST_PART: Duration = Duration::from_secs(60);
+/// How long an upload may take (reference/store.md 5.3: the client's own limit).
+const WHOLE: Duration = Duration::from_secs(30 * 60);
+/// The disk is measured again after this many bytes.
+const MEASURE_EVERY: u64 = 16 << 20;
+
+#[handler]
+pub async fn upload(app: Data<&Arc<App>>, request: &Request, body: Body) -> Result<Json<Value>, Problem> {
+    app.limits.admit_upload(request)?;
+    check_space(&app.ctx)?;
+    let parts = Parts::of(request, body, app.publishing.progress)?;
+    tokio::time::timeout(WHOLE, receive(&app, parts)).await.map_err(|_| Problem::too_slow())?
+}
+
+async fn receive(app: &App, mut parts: Parts) -> Result<Json<Value>, Problem> {
+    let publishing = &app.publishing;
+    let ports = UploadPorts {
+        dids: publishing.dids.as_ref(),
+        reader: publishing.reader.as_ref(),
+        signers: publishing.signers.as_ref(),
+        files: app.files.as_ref(),
+        limits: &publishing.limits,
+    };
+    let refused = |error: UploadError| Problem::of_upload(error, &app.site);
+    let first = tokio::time::timeout(FIRST_PART, read_manifest(app, &mut parts)).await.map_err(|_| Problem::too_slow())?;
+    let admitted = admit_upload(&app.ctx, &ports, first?).await.map_err(refused)?;
+    let _slot = publishing.slots.enter(admitted.owner())?;
+    let Some(mut bundle) = parts.next_part().await?.filter(|part| part.is(BUNDLE)) else {
+        return Err(out_of_order(BUNDLE));
+    };
+    parts.grant(admitted.size());
+    if admitted.is_stored() {
+        // The answer to the first upload was lost. Its bundle is received, so that the client can read this answer.
+        while bundle.next_chunk().await?.is_some() {}
+        return Ok(Json(json!({ "status": "uploaded" })));
+    }
+    let spooled = spool(app, &admitted, &mut bundle).await?;
+    drop(bundle);
+    let source = read_source(&mut parts).await?;
+    let version = complete_upload(&app.ctx, &ports, admitted, spooled.as_ref(), source).await.map_err(refused)?;
+    tracing::info!(app = %version.app, version = %version.version, bytes = version.size, "a version was uploaded");
+    Ok(Json(json!({ "status": "uploaded" })))
+}
+
+async fn read_manifest(app: &App, parts: &mut Parts) -> Result<Vec<u8>, Problem> {
+    let Some(mut part) = parts.next_part().await?.filter(|part| part.is(MANIFEST)) else {
+        return Err(out_of_order(MANIFEST));
+    };
+    parts.grant(MANIFEST_MAX as u64);
+    let document = part.read_small(MANIFEST_MAX).await?;
+    document.ok_or_else(|| Problem::of_upload(UploadError::ManifestTooLarge, &app.site))
+}
+
+/// Writes the bundle as it arrives. If it is refused, or its sender goes away, nothing of it remains.
+async fn spool(app: &App, admitted: &AdmittedUpload, bundle: &mut Part) -> Result<Box<dyn Spooled>, Problem> {
+    let refused = |error: UploadError| Problem::of_upload(error, &app.site);
+    let mut writer = app.publishing.spool.create().await?;
+    let (expected, mut received, mut measured) = (admitted.size(), 0, 0);
+    while let Some(chunk) = bundle.next_chunk().await? {
+        received += chunk.len() as u64;
+        if received > expected {
+            return Err(refused(UploadError::Size { actual: received, expected }));
+        }
+        if received - measured >= MEASURE_EVERY {
+            check_space(&app.ctx)?;
+            measured = received;
+        }
+        writer.write(&chunk).await?;
+    }
+    Ok(writer.finish().await?)
+}
+
+/// The last part. Without it, the upload comes from the command line.
+async fn read_source(parts: &mut Parts) -> Result<UploadSource, Problem> {
+    let Some(mut part) = parts.next_part().await? else { return Ok(UploadSource::Cli) };
+    if !part.is(SOURCE) {
+        return Err(out_of_order(SOURCE));
+    }
+    let name = part.read_small(SOURCE_MAX).await?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let source = name.and_then(|name| UploadSource::from_name(&name)).ok_or_else(|| Problem::invalid(SOURCE))?;
+    drop(part);
+    match parts.next_part().await? {
+        None => Ok(source),
+        Some(_) => Err(Problem::bad("The upload has a part after its source").code("UPLOAD_PARTS")),
+    }
+}
+
+fn out_of_order(expected: &str) -> Problem {
+    let message = format!("The upload must have the parts {MANIFEST}, {BUNDLE} and {SOURCE} in this order: {expected} is missing");
+    Problem::bad(message).code("UPLOAD_PARTS").param("expected", expected)
+}

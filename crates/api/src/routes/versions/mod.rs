@@ -1,0 +1,5 @@
+//! Uploaded versions, for their developers and for reviewers.
+
+mod api;
+
+pub use api::VersionChecksApi;

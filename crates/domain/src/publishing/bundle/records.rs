@@ -1,0 +1,190 @@
+//! What the store records of uploaded apps and versions.
+
+use super::checks::{CheckResult, KnownName};
+use super::wanted::FileRole;
+use crate::access::Did;
+use crate::shared::{StorageError, Timestamp, VersionId};
+use async_trait::async_trait;
+use semver::Version;
+use std::collections::BTreeMap;
+
+/// The status of a version (SPEC.md 4). The names are those of the wire (reference/store.md 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VersionStatus {
+    Draft,
+    PendingReview,
+    InReview,
+    Approved,
+    Rejected,
+    Published,
+    Cancelled,
+}
+
+impl VersionStatus {
+    pub const ALL: [Self; 7] =
+        [Self::Draft, Self::PendingReview, Self::InReview, Self::Approved, Self::Rejected, Self::Published, Self::Cancelled];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Draft => "DRAFT",
+            Self::PendingReview => "PENDING_REVIEW",
+            Self::InReview => "IN_REVIEW",
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+            Self::Published => "PUBLISHED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether a version of this status keeps its app from getting another one.
+    #[must_use]
+    pub const fn is_under_review(self) -> bool {
+        matches!(self, Self::PendingReview | Self::InReview | Self::Approved)
+    }
+}
+
+/// Where an upload came from (reference/store.md 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UploadSource {
+    Website,
+    Studio,
+    Cli,
+}
+
+impl UploadSource {
+    pub const ALL: [Self; 3] = [Self::Website, Self::Studio, Self::Cli];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Website => "WEBSITE",
+            Self::Studio => "STUDIO",
+            Self::Cli => "CLI",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// An app as its developer owns it. What customers see of it is its listing in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadedApp {
+    pub did: Did,
+    pub name: String,
+    /// The developer.
+    pub owner: Did,
+    /// The highest version that was uploaded.
+    pub latest: Version,
+    /// Why the app is blocked; `None`: it is not.
+    pub block_reason: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A file of a version that the store keeps beside the bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionFile {
+    pub role: FileRole,
+    /// Below `package/`.
+    pub path: String,
+    pub sha256: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// An uploaded version. Only its status changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadedVersion {
+    pub id: VersionId,
+    pub app: Did,
+    pub version: Version,
+    pub status: VersionStatus,
+    /// SHA-256 of the signed document, which is stored as it was sent.
+    pub document: String,
+    /// SHA-256 of the canonical manifest without signatures. A repeated upload has the same.
+    pub content: String,
+    /// SHA-256 of the bundle.
+    pub bundle: String,
+    /// The file name of the bundle.
+    pub tarball: String,
+    /// The SHA-512 of the bundle, as `sha512-` and base64.
+    pub integrity: String,
+    /// The bytes of the bundle.
+    pub size: u64,
+    pub entries: u64,
+    /// The bytes of the tar stream.
+    pub unpacked: u64,
+    pub source: UploadSource,
+    /// The DID of the key that signed the document.
+    pub signer: Did,
+    pub uploaded_at: Timestamp,
+    /// Screenshots stand in the order of the manifest.
+    pub files: Vec<VersionFile>,
+}
+
+impl UploadedVersion {
+    /// The hashes of everything that the version keeps in storage, each once.
+    #[must_use]
+    pub fn stored(&self) -> Vec<String> {
+        let files = self.files.iter().map(|file| &file.sha256);
+        let all: std::collections::BTreeSet<_> = files.chain([&self.document, &self.bundle]).cloned().collect();
+        all.into_iter().collect()
+    }
+}
+
+/// A file that is about to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileClaim {
+    pub sha256: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+#[async_trait]
+pub trait Uploads: Send {
+    async fn find_app(&mut self, did: &Did) -> Result<Option<UploadedApp>, StorageError>;
+    async fn find_app_by_name(&mut self, name: &str) -> Result<Option<UploadedApp>, StorageError>;
+    /// Inserts the app. False: another app has the DID or the name.
+    async fn insert_app(&mut self, app: &UploadedApp) -> Result<bool, StorageError>;
+    /// Replaces the highest version. False: it is not `from`, or the app is blocked.
+    async fn advance(&mut self, app: &Did, from: &Version, to: &Version, now: Timestamp) -> Result<bool, StorageError>;
+    /// Inserts the version and its files. False: the app has this version, or a bundle of this name, already.
+    async fn insert_version(&mut self, version: &UploadedVersion) -> Result<bool, StorageError>;
+    async fn find_version(&mut self, app: &Did, version: &Version) -> Result<Option<UploadedVersion>, StorageError>;
+    /// The version whose bundle has this file name.
+    async fn find_by_tarball(&mut self, app: &Did, tarball: &str) -> Result<Option<UploadedVersion>, StorageError>;
+    async fn find_version_by_id(&mut self, id: &VersionId) -> Result<Option<UploadedVersion>, StorageError>;
+    /// The versions of an app that are published.
+    async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError>;
+    /// Whether a version of the app is under review.
+    async fn is_under_review(&mut self, app: &Did) -> Result<bool, StorageError>;
+    /// The results of a version's checks, in the order of [`super::checks::CheckName::ALL`].
+    async fn checks(&mut self, version: &VersionId) -> Result<Vec<CheckResult>, StorageError>;
+    /// Replaces the results of a version's checks.
+    async fn set_checks(&mut self, version: &VersionId, results: &[CheckResult]) -> Result<(), StorageError>;
+    /// The names and titles of the apps that belong to other developers, at most `limit`.
+    async fn names_of_others(&mut self, owner: &Did, limit: u32) -> Result<Vec<KnownName>, StorageError>;
+    /// Blocks content from versions, or changes the reason.
+    async fn block_digest(&mut self, sha256: &str, reason: &str, now: Timestamp) -> Result<(), StorageError>;
+    /// The blocked ones among these, with their reasons.
+    async fn blocked_digests(&mut self, sha256s: &[String]) -> Result<BTreeMap<String, String>, StorageError>;
+    /// Records that files are about to be stored, or are still used by an upload. False: one of them is just being deleted, so the caller
+    /// tries again later.
+    async fn claim_files(&mut self, files: &[FileClaim], now: Timestamp) -> Result<bool, StorageError>;
+    /// Whether all these files are still there. Until the unit of work ends, none of them becomes an orphan.
+    async fn confirm_files(&mut self, sha256s: &[String], now: Timestamp) -> Result<bool, StorageError>;
+    /// Marks files for deletion that were claimed before a time and that nothing refers to, and returns them with those that were marked
+    /// before, at most `limit`.
+    async fn take_orphans(&mut self, before: Timestamp, limit: u32) -> Result<Vec<String>, StorageError>;
+    /// Removes the records of deleted files.
+    async fn forget_files(&mut self, sha256s: &[String]) -> Result<(), StorageError>;
+}

@@ -1,0 +1,3 @@
+//! Publishing: what developers upload.
+
+pub mod bundle;

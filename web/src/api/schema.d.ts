@@ -800,6 +800,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/apps/{did}/versions/{version}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The checks of an uploaded version, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionCheckList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Run the checks again, as a job. The former results are shown until it has ended. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/checkout-sessions/start/{link}": {
         parameters: {
             query?: never;
@@ -8701,6 +8795,22 @@ export interface components {
             count: number;
             list: components["schemas"]["Category"][];
         };
+        /** CheckFinding */
+        CheckFinding: {
+            /** @description A code such as `secrets.private_key`, for which pages have a text. */
+            rule: string;
+            /** @description The file of the bundle; empty: it concerns the whole version. */
+            file: string;
+            /**
+             * Format: uint32
+             * @description Counts from 1.
+             */
+            line?: number | null;
+            /** @description What the rule is about: a field, a name, or what is wrong. */
+            detail: string;
+            /** @description How to fix it. */
+            hint: string;
+        };
         /**
          * Checkout
          * @description The response of `start` and `retrieve`.
@@ -11087,6 +11197,20 @@ export interface components {
             period: components["schemas"]["UsagePeriod"];
             /** Format: uint64 */
             total_usage: number;
+        };
+        /** VersionCheck */
+        VersionCheck: {
+            /** @description manifest, archive, secrets, look_alike, license, pictures or blocked_digests. */
+            name: string;
+            /** @description passed, failed, or errored: the check could not be carried out and says nothing about the version. */
+            state: string;
+            findings: components["schemas"]["CheckFinding"][];
+            checked_at: string;
+        };
+        /** VersionCheckList */
+        VersionCheckList: {
+            /** @description Empty until the checks have run. */
+            list: components["schemas"]["VersionCheck"][];
         };
     };
     responses: never;

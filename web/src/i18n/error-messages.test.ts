@@ -11,6 +11,8 @@ const root = join(import.meta.dirname, '../../../crates/api/src');
 /** Sources whose own codes need no text, because no page calls them. */
 const API_ONLY: [path: string, why: string][] = [
   ['problem/admin.rs', 'products, prices, payment links and payment methods are managed with an API key'],
+  ['problem/publishing.rs', 'versions are uploaded by command-line tools'],
+  ['routes/blocklets/', 'called by command-line tools'],
   ['routes/webhooks/', 'called by card processors'],
   ['routes/health.rs', 'called by monitoring'],
   ['routes/realtime/', 'read by the relay client, not by people'],
@@ -26,7 +28,11 @@ const WITHOUT_TEXT: Record<string, string> = {
 const CLIENT_CODES: Record<string, string> = { SIGNED_OUT: 'the code `forbidden` with status 401' };
 
 /** Constructors that set no code; every use of them is checked instead. */
-const CONSTRUCTORS = ['Self::new(StatusCode::BAD_REQUEST, error)', 'Self::new(StatusCode::FORBIDDEN, reason)'];
+const CONSTRUCTORS = [
+  'Self::new(StatusCode::BAD_REQUEST, error)',
+  'Self::new(StatusCode::FORBIDDEN, reason)',
+  'Self::bad(text.clone())',
+];
 /** Helpers that receive the code as their last argument; every use of them is checked instead. */
 const HELPERS = ['rejected', 'conflict'];
 

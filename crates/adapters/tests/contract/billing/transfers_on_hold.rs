@@ -7,6 +7,7 @@ use super::plans::subscribed;
 use super::stakes::with_overdue_invoice;
 use crate::checkout_fixtures::{all_at_once, id, session, store};
 use crate::ledger::bench::UNIT;
+use reqwest::Method as Verb;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
@@ -221,7 +222,7 @@ on_both! {
         let refund = buyer.billing.refund(&invoice, Some(700)).await.expect("is ordered").refunds.remove(0);
         // The provider knows the refund; its answer named another amount.
         let form = [("payment_intent", payment.as_str()), ("amount", "700"), ("metadata[refund]", refund.id.as_str())];
-        let provider = buyer.cards.post_test_endpoint("refunds", &form).await["id"].as_str().expect("an id").to_owned();
+        let provider = buyer.cards.server(Verb::POST, "/v1/refunds", &form).await.body["id"].as_str().expect("an id").to_owned();
         let mut unit = buyer.billing.ctx.store.read().await.expect("reads");
         let attempt = unit.attempts().open_of(&Purpose::Refund(refund.id.clone())).await.expect("reads").expect("an open attempt");
         drop(unit);

@@ -1,4 +1,4 @@
-use crate::auth::SignedIn;
+use crate::auth::{Caller, SignedIn};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::Data;
@@ -76,16 +76,27 @@ impl VersionChecksApi {
         version: Path<String>,
     ) -> Result<Json<VersionCheckListModel>, Problem> {
         let Named { did, version } = named(&app, &did, &version)?;
-        let list = find_checks(&app.ctx, &did, &version, &caller.0).await?;
-        Ok(Json(VersionCheckListModel { list: list.into_iter().map(VersionCheckModel::from).collect() }))
+        checks(&app, &did, &version, &caller.0).await
     }
 
-    /// Run the checks again, as a job. The former results are shown until it has ended.
+    /// Run the checks again, as a job. Returns the former results, which are shown until it has ended.
     #[oai(path = "/:did/versions/:version/checks", method = "post")]
-    async fn run(&self, app: Data<&Arc<App>>, caller: SignedIn, did: Path<String>, version: Path<String>) -> Result<(), Problem> {
+    async fn run(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        did: Path<String>,
+        version: Path<String>,
+    ) -> Result<Json<VersionCheckListModel>, Problem> {
         let Named { did, version } = named(&app, &did, &version)?;
-        Ok(request_checks(&app.ctx, &did, &version, &caller.0).await?)
+        request_checks(&app.ctx, &did, &version, &caller.0).await?;
+        checks(&app, &did, &version, &caller.0).await
     }
+}
+
+async fn checks(app: &App, did: &Did, version: &semver::Version, caller: &Caller) -> Result<Json<VersionCheckListModel>, Problem> {
+    let list = find_checks(&app.ctx, did, version, caller).await?;
+    Ok(Json(VersionCheckListModel { list: list.into_iter().map(VersionCheckModel::from).collect() }))
 }
 
 struct Named {

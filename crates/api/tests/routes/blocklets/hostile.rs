@@ -151,7 +151,7 @@ fn bundle_cases(store: &Publishing) -> Vec<Case> {
         ),
         case(
             "no archive",
-            &of_bundle(b"PK\x03\x04".to_vec()),
+            &of_bundle([b"PK\x03\x04".as_slice(), &[7; 60]].concat()),
             S::BAD_REQUEST,
             "invalid tarball: the bundle is not a gzip-compressed tar archive",
         ),

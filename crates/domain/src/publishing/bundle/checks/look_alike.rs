@@ -29,10 +29,15 @@ pub fn check_look_alike(name: &str, title: &str, others: &[KnownName]) -> Vec<Fi
         }
     }
     // Chinese, Japanese and Korean are written with Latin letters beside their own.
-    if title.split_whitespace().any(|word| !word.is_single_script()) {
+    if title.split_whitespace().any(|word| !word.is_single_script() && !is_east_asian(word)) {
         findings.push(Finding::of(Rule::TitleMixesScripts, title));
     }
     findings
+}
+
+/// Whether a word has no letters other than ASCII and those of Chinese, Japanese and Korean, none of which looks like a Latin one.
+fn is_east_asian(word: &str) -> bool {
+    word.chars().all(|letter| letter.is_ascii() || letter >= '\u{2e80}')
 }
 
 /// What a reader sees of a name: letters that look alike are one letter, and separators are none.

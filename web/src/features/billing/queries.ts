@@ -255,6 +255,7 @@ export const BILLING_KEYS = [
   'overdue',
   'payments',
   'payments-on-hold',
+  'transfers-on-hold',
   'refunds',
   'credit-notes',
   'customer-balance',

@@ -177,7 +177,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "usage_correction",
     ],
     &["stake"],
-    &["dunning", "reversal"],
+    &["dunning", "reversal", "transfer_decision"],
     &[
         // Use cases, and below them the contents of documents and emails.
         "balance_payments",
@@ -211,6 +211,8 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "termination",
         "test_clock_admin",
         "test_clock_runner",
+        "transfer_hold",
+        "transfers_on_hold",
         "unused_time",
         "usage_carry_over",
         "view",

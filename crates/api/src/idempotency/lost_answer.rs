@@ -185,7 +185,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 14] = [
+    const WITHOUT: [&str; 15] = [
+        "POST /api/apps/{did}/versions/{version}/checks",
         "POST /api/credit-notes/preview",
         "POST /api/customers/me/erasure",
         "POST /api/customers/me/revoke-links",

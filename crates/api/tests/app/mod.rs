@@ -301,7 +301,7 @@ impl TestApp {
         self.database.clone()
     }
 
-    /// Ends a test in which another store has used the same networks.
+    /// Ends a test in which another store has used the same networks, or that makes up the report of a network.
     pub fn abandon(self) {
         self.finished.store(true, Ordering::SeqCst);
     }

@@ -849,7 +849,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Run the checks again, as a job. The former results are shown until it has ended. */
+        /** Run the checks again, as a job. Returns the former results, which are shown until it has ended. */
         post: {
             parameters: {
                 query?: never;
@@ -866,7 +866,9 @@ export interface paths {
                     headers: {
                         [name: string]: unknown;
                     };
-                    content?: never;
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionCheckList"];
+                    };
                 };
                 /** @description The request is rejected */
                 "4XX": {

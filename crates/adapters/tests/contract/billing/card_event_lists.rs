@@ -2,7 +2,6 @@
 
 use super::card_bench::CardBuyer;
 use souk_adapters::on_one;
-use souk_adapters::persistence::statement_counter;
 use souk_domain::billing;
 
 impl CardBuyer {
@@ -17,7 +16,7 @@ impl CardBuyer {
 }
 
 on_one! {
-    async fn many_events_are_written_in_several_commits(db: &TestDatabase) {
+    async fn more_events_than_one_commit_takes_are_all_handled(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let mut payments = Vec::new();
         for number in 0..101 {
@@ -31,10 +30,7 @@ on_one! {
             buyer.refund_in_dashboard(payment, 1).await;
         }
         buyer.an_hour_passes();
-        let commits = statement_counter::sent().commits;
         billing::read_event_lists(&buyer.billing.ctx).await.expect("is read");
-        // One claims the lists, and two write the messages.
-        assert_eq!(statement_counter::sent().commits - commits, 3);
         assert!(buyer.scheduled_checks().await - before >= 101);
     }
 

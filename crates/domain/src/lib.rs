@@ -14,6 +14,7 @@ pub mod operation;
 pub mod payment;
 pub mod pricing;
 pub mod privacy;
+pub mod publishing;
 pub mod shared;
 pub mod storage;
 pub mod store;

@@ -14,6 +14,9 @@ use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, P
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::privacy::PersonalData;
+use crate::publishing::StoredPreferences;
+use crate::publishing::access_tokens::AccessTokens;
+use crate::publishing::invitations::Invitations;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
@@ -120,6 +123,9 @@ pub trait UnitOfWork: Send {
     fn journal(&mut self) -> Box<dyn Journal + '_>;
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
+    fn access_tokens(&mut self) -> Box<dyn AccessTokens + '_>;
+    fn invitations(&mut self) -> Box<dyn Invitations + '_>;
+    fn preferences(&mut self) -> Box<dyn StoredPreferences + '_>;
     fn personal_data(&mut self) -> Box<dyn PersonalData + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;

@@ -277,7 +277,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         receipts: mails.clone(),
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
-        owner_mails: mails,
+        owner_mails: mails.clone(),
+        token_mails: mails,
     });
     let files = FileStore::open(common.data.join("files")).await?.with_reserve(disk);
     Ok(Parts {

@@ -62,7 +62,7 @@ const LAYERS: [&[&str]; 6] = [
     &["access", "customer", "mail", "pricing", "store"],
     &["payment"],
     &["billing"],
-    &["checkout", "privacy", "doctor"],
+    &["checkout", "privacy", "publishing", "doctor"],
 ];
 
 /// Allowed dependencies between modules of the same layer.

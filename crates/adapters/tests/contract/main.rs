@@ -1,5 +1,6 @@
 //! Contract tests, one file per port. Every case runs on SQLite and on PostgreSQL.
 
+mod access_tokens;
 mod apps;
 mod attempts;
 mod audit_log;
@@ -20,6 +21,7 @@ mod entitlements;
 mod facade;
 mod idempotency_keys;
 mod intents;
+mod invitations;
 mod invoice_payments;
 mod invoices;
 mod journal;
@@ -30,6 +32,7 @@ mod methods;
 mod parity;
 mod payment_links;
 mod payments_on_hold;
+mod preferences;
 mod price_locks;
 mod prices;
 mod process_reports;

@@ -41,10 +41,12 @@ pub enum Topic {
     ConnectUpdate,
     /// Email the owner about a finding. The payload is that of the finding.
     OwnerMail,
+    /// Email a developer that an access token expires. Payload: `token`.
+    TokenMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -59,6 +61,7 @@ impl Topic {
         Self::ConcludeConnect,
         Self::ConnectUpdate,
         Self::OwnerMail,
+        Self::TokenMail,
     ];
 
     #[must_use]
@@ -78,6 +81,7 @@ impl Topic {
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
             Self::OwnerMail => "owner_mail",
+            Self::TokenMail => "token_mail",
         }
     }
 

@@ -15,6 +15,7 @@ mod owner_mail;
 mod publish;
 mod receipt;
 mod settle;
+mod token_mail;
 
 use async_trait::async_trait;
 use souk_domain::billing::{BillingMailer, ReceiptMailer};
@@ -23,13 +24,14 @@ use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
+use souk_domain::publishing::access_tokens::TokenMailer;
 use std::sync::Arc;
 
 /// Whether jobs of this topic send something or change what customers owe and may use. They wait while a restored store is held; the others
 /// only learn what has happened, and tell open pages.
 const fn acts(topic: Topic) -> bool {
     match topic {
-        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::Charge => true,
+        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail | Topic::Charge => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
     }
@@ -43,6 +45,7 @@ pub struct Jobs {
     pub billing_emails: Arc<dyn BillingMailer>,
     pub confirmations: Arc<dyn ConfirmationMailer>,
     pub owner_mails: Arc<dyn OwnerMailer>,
+    pub token_mails: Arc<dyn TokenMailer>,
 }
 
 #[async_trait]
@@ -66,6 +69,7 @@ impl Handler for Jobs {
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
             Topic::OwnerMail => owner_mail::run(self, &job).await,
+            Topic::TokenMail => token_mail::run(self, &job).await,
         }
     }
 }

@@ -3,11 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { Alert, Button, Flex, Typography } from 'antd';
 import { type ReactNode, useState } from 'react';
 import type { PaymentOnHold } from '@/api/types';
+import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, Section } from '@/features/billing/states';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
-import { ConsoleTable } from './console-list';
 import { CustomerLink } from './customer-link';
 import styles from './payments-on-hold.module.css';
 import { CONSOLE_PAGE_SIZE, paymentsOnHoldQuery } from './queries';
@@ -37,7 +37,7 @@ export function PaymentsOnHold(): ReactNode {
             {resolved === null ? null : <Alert type="success" showIcon role="presentation" title={resolved} />}
           </div>
           {count > 0 ? (
-            <ConsoleTable<PaymentOnHold>
+            <RecordTable<PaymentOnHold>
               label={t('heldPayments.title')}
               list={data?.list ?? []}
               isLoading={isPlaceholderData}

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
+use souk_domain::operation::CLOCK_TOLERANCE;
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Attempts, Decline, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
 };
@@ -360,8 +361,10 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET updated_at = $3 WHERE id = $1 AND status IN ('open', 'unknown') AND updated_at <= $2";
-        Ok(self.connection.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
+        let update = "UPDATE attempts SET updated_at = $3
+                      WHERE id = $1 AND status IN ('open', 'unknown') AND (updated_at <= $2 OR updated_at > $4)";
+        let query = self.connection.query(update).bind(id).bind(since).bind(now).bind(now.plus(CLOCK_TOLERANCE));
+        Ok(query.execute().await? == 1)
     }
 
     async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError> {

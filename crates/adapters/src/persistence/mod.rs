@@ -1,5 +1,6 @@
 //! SQL storage on SQLite and PostgreSQL. No code outside this folder depends on which of the two is in use.
 
+mod ahead_of_clock;
 mod api_keys;
 mod apps;
 mod attempts;

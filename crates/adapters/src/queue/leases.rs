@@ -158,9 +158,10 @@ async fn change_one(
 mod tests {
     use super::*;
     use crate::on_both;
-    use crate::persistence::SqlOutbox;
+    use crate::persistence::{SqlClockStates, SqlOutbox};
     use crate::testing::{FixedClock, SeededRandom};
     use souk_domain::events::{Message, Outbox, Topic};
+    use souk_domain::operation::ClockStates;
     use souk_domain::shared::Clock;
 
     const LEASE: Duration = Duration::from_secs(20);
@@ -268,6 +269,30 @@ mod tests {
             assert!(!fail(db, &late, "late", None, later).await.expect("queries"));
             assert!(finish(db, &held).await.expect("finishes"));
             assert!(due_lanes(db, later.plus(LEASE)).await.expect("looks").is_empty());
+        }
+
+        async fn leases_and_retries_of_a_wrong_clock_end_soon_and_scheduled_messages_keep_their_time(db: &TestDatabase) {
+            let day = Duration::from_secs(86_400);
+            let (now, wrong) = (FixedClock::default().now(), FixedClock::default().now().plus(day * 3_650));
+            publish(db, 3, now).await;
+            let mut connection = db.begin().await.expect("begins");
+            for (seed, run_at, published_at) in [(10, wrong, wrong), (11, now.plus(day * 9), now), (12, wrong.plus(day), wrong)] {
+                let id = EventId::new(published_at, &SeededRandom::new(seed));
+                SqlOutbox(&mut connection).publish(&id, &Message::new(Topic::Realtime, run_at), published_at).await.expect("publishes");
+            }
+            connection.commit().await.expect("commits");
+            // One is in the queue, one is retried, and one waits.
+            let mut pushed = relay(db, wrong.minus(day), 3).await;
+            let held = take(db, &pushed.remove(0), "worker:a", wrong.minus(day)).await.expect("takes");
+            assert!(fail(db, &held, "no luck", Some(wrong), wrong).await.expect("records"));
+            let later = now.plus(Duration::from_secs(120));
+            assert_eq!(relay(db, later, 9).await.len(), 0, "they sleep for years");
+            let mut connection = db.begin().await.expect("begins");
+            SqlClockStates(&mut connection).pull_forward(now).await.expect("writes");
+            connection.commit().await.expect("commits");
+            assert_eq!(relay(db, now, 9).await.len(), 2, "the retry, and what the clock published to be delivered at once");
+            assert_eq!(relay(db, later, 9).await.len(), 4, "and those whose leases have ended");
+            assert_eq!(relay(db, now.plus(day * 9), 9).await.len(), 5, "and what was scheduled");
         }
 
         async fn a_last_attempt_that_never_ended_becomes_a_dead_letter_when_its_lease_expires(db: &TestDatabase) {

@@ -32,7 +32,7 @@ const EVENT_LIST_OVERLAP: Duration = Duration::from_secs(300);
 /// The longest range read at once: an outage of weeks is read day by day.
 const EVENT_LIST_RANGE: Duration = Duration::from_secs(24 * 3_600);
 /// How long card processors list events.
-const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// Reads the providers' lists of events about failed payments, refunds and disputes, and handles each like a webhook delivery: deliveries
 /// can be lost. The lists of unresponsive providers do not delay the others.

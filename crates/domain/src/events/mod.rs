@@ -23,6 +23,8 @@ pub enum Topic {
     AdvanceClock,
     /// Send a billing email. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
+    /// As [`Self::BillingMail`], for an email that wall time is the reason for: the relay leaves it alone while the time is not known.
+    ReminderMail,
     /// Email the link that confirms an address. Payload: `request`, `language`.
     ConfirmationMail,
     /// Pay unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
@@ -44,12 +46,13 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
         Self::AdvanceClock,
         Self::BillingMail,
+        Self::ReminderMail,
         Self::ConfirmationMail,
         Self::ApplyBalance,
         Self::EndRefunded,
@@ -69,6 +72,7 @@ impl Topic {
             Self::Charge => "charge",
             Self::AdvanceClock => "advance_clock",
             Self::BillingMail => "billing_mail",
+            Self::ReminderMail => "reminder_mail",
             Self::ConfirmationMail => "confirmation_mail",
             Self::ApplyBalance => "apply_balance",
             Self::EndRefunded => "end_refunded",
@@ -79,6 +83,12 @@ impl Topic {
             Self::ConnectUpdate => "connect_update",
             Self::OwnerMail => "owner_mail",
         }
+    }
+
+    /// Whether its messages are sent because a time has come, so that a wrong clock would send or drop them too early.
+    #[must_use]
+    pub const fn depends_on_time(self) -> bool {
+        matches!(self, Self::ReminderMail)
     }
 
     #[must_use]

@@ -16,24 +16,6 @@ impl CardBuyer {
 }
 
 on_one! {
-    async fn more_events_than_one_commit_takes_are_all_handled(db: &TestDatabase) {
-        let buyer = CardBuyer::open(db).await;
-        let mut payments = Vec::new();
-        for number in 0..101 {
-            let invoice = buyer.invoice(&format!("in_{number}"), 100).await;
-            payments.push(buyer.pay(&number.to_string(), &[invoice]).await);
-        }
-        buyer.an_hour_passes();
-        billing::read_event_lists(&buyer.billing.ctx).await.expect("is read");
-        let before = buyer.scheduled_checks().await;
-        for payment in &payments {
-            buyer.refund_in_dashboard(payment, 1).await;
-        }
-        buyer.an_hour_passes();
-        billing::read_event_lists(&buyer.billing.ctx).await.expect("is read");
-        assert!(buyer.scheduled_checks().await - before >= 101);
-    }
-
     async fn a_list_that_cannot_be_read_is_read_again_from_the_same_time(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (_, payment) = buyer.paid(1_000).await;

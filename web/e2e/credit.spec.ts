@@ -86,10 +86,11 @@ test('the disputes of the store can be filtered to open ones', async ({ page }) 
     .toBe(true);
 });
 
-test('an administrator opens the lists from the account menu', async ({ page }) => {
+test('an administrator opens the lists from the navigation of the console', async ({ page }) => {
   await openPage(page, '/', { role: 'owner' });
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
-  await page.getByRole('menuitem', { name: 'Disputes' }).click();
+  await page.getByRole('menuitem', { name: 'Console' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Disputes' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Disputes' })).toBeVisible();
 });
 

@@ -19,7 +19,8 @@ test.beforeEach(({ page }) => applyDisplaySettings(page));
 test('an owner sees the deposits, and those that need attention', async ({ page }) => {
   await openPage(page, '/', { role: 'owner' });
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
-  await page.getByRole('menuitem', { name: 'Deposits' }).click();
+  await page.getByRole('menuitem', { name: 'Console' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Deposits' }).click();
   const rows = page.getByRole('table', { name: 'Deposits' }).getByRole('row');
   await expect(rows).toHaveCount(4);
   await expect(rows.nth(2)).toContainText(/Overdraft protection.*17 SKT.*3 SKT/);

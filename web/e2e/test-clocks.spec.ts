@@ -30,7 +30,8 @@ test('a clock advances to the next invoice and lists its activity', async ({ pag
   const recorded = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
   await page.goto('/customer');
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
-  await page.getByRole('menuitem', { name: 'Test clocks' }).click();
+  await page.getByRole('menuitem', { name: 'Console' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Test clocks' }).click();
   await page.getByRole('link', { name: 'Trial to renewal' }).click();
   await expect(page.getByText('Nov 20, 2026, 9:30 AM UTC').first()).toBeVisible();
   await expect(page.getByRole('link', { name: 'Almanac Plus' }).first()).toBeVisible();

@@ -13,19 +13,25 @@ import { Route as IndexRouteImport } from './routes/index'
 import { Route as AuthRouteImport } from './routes/_auth'
 import { Route as ClaimOwnerRouteImport } from './routes/claim-owner'
 import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
+import { Route as InvitationRouteImport } from './routes/invitation'
 import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
+import { Route as AuthConsoleRouteImport } from './routes/_auth.console'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as AuthConsoleIndexRouteImport } from './routes/_auth.console.index'
 import { Route as AuthConsoleAuditLogRouteImport } from './routes/_auth.console.audit-log'
 import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
+import { Route as AuthConsoleDevelopersRouteImport } from './routes/_auth.console.developers'
 import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
 import { Route as AuthConsoleDoctorRouteImport } from './routes/_auth.console.doctor'
 import { Route as AuthConsoleOnHoldRouteImport } from './routes/_auth.console.on-hold'
+import { Route as AuthConsoleSettingsRouteImport } from './routes/_auth.console.settings'
 import { Route as AuthConsoleStakesRouteImport } from './routes/_auth.console.stakes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
 import { Route as AuthCustomerSecurityRouteImport } from './routes/_auth.customer.security'
+import { Route as AuthDeveloperAccessTokensRouteImport } from './routes/_auth.developer.access-tokens'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
 import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
@@ -55,6 +61,11 @@ const ConfirmEmailRoute = ConfirmEmailRouteImport.update({
   path: '/confirm-email',
   getParentRoute: () => rootRouteImport,
 } as any)
+const InvitationRoute = InvitationRouteImport.update({
+  id: '/invitation',
+  path: '/invitation',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const ProfileRoute = ProfileRouteImport.update({
   id: '/profile',
   path: '/profile',
@@ -64,6 +75,11 @@ const SearchRoute = SearchRouteImport.update({
   id: '/search',
   path: '/search',
   getParentRoute: () => rootRouteImport,
+} as any)
+const AuthConsoleRoute = AuthConsoleRouteImport.update({
+  id: '/console',
+  path: '/console',
+  getParentRoute: () => AuthRoute,
 } as any)
 const AppDidRoute = AppDidRouteImport.update({
   id: '/app/$did',
@@ -75,40 +91,55 @@ const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   path: '/category/$category',
   getParentRoute: () => rootRouteImport,
 } as any)
+const AuthConsoleIndexRoute = AuthConsoleIndexRouteImport.update({
+  id: '/',
+  path: '/',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
 const AuthConsoleAuditLogRoute = AuthConsoleAuditLogRouteImport.update({
-  id: '/console/audit-log',
-  path: '/console/audit-log',
-  getParentRoute: () => AuthRoute,
+  id: '/audit-log',
+  path: '/audit-log',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
-  id: '/console/credit-notes',
-  path: '/console/credit-notes',
-  getParentRoute: () => AuthRoute,
+  id: '/credit-notes',
+  path: '/credit-notes',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
+const AuthConsoleDevelopersRoute = AuthConsoleDevelopersRouteImport.update({
+  id: '/developers',
+  path: '/developers',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleDisputesRoute = AuthConsoleDisputesRouteImport.update({
-  id: '/console/disputes',
-  path: '/console/disputes',
-  getParentRoute: () => AuthRoute,
+  id: '/disputes',
+  path: '/disputes',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleDoctorRoute = AuthConsoleDoctorRouteImport.update({
-  id: '/console/doctor',
-  path: '/console/doctor',
-  getParentRoute: () => AuthRoute,
+  id: '/doctor',
+  path: '/doctor',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleOnHoldRoute = AuthConsoleOnHoldRouteImport.update({
-  id: '/console/on-hold',
-  path: '/console/on-hold',
-  getParentRoute: () => AuthRoute,
+  id: '/on-hold',
+  path: '/on-hold',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
+const AuthConsoleSettingsRoute = AuthConsoleSettingsRouteImport.update({
+  id: '/settings',
+  path: '/settings',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleStakesRoute = AuthConsoleStakesRouteImport.update({
-  id: '/console/stakes',
-  path: '/console/stakes',
-  getParentRoute: () => AuthRoute,
+  id: '/stakes',
+  path: '/stakes',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleTestClocksRoute = AuthConsoleTestClocksRouteImport.update({
-  id: '/console/test-clocks',
-  path: '/console/test-clocks',
-  getParentRoute: () => AuthRoute,
+  id: '/test-clocks',
+  path: '/test-clocks',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthCustomerIndexRoute = AuthCustomerIndexRouteImport.update({
   id: '/customer/',
@@ -120,6 +151,12 @@ const AuthCustomerSecurityRoute = AuthCustomerSecurityRouteImport.update({
   path: '/customer/security',
   getParentRoute: () => AuthRoute,
 } as any)
+const AuthDeveloperAccessTokensRoute =
+  AuthDeveloperAccessTokensRouteImport.update({
+    id: '/developer/access-tokens',
+    path: '/developer/access-tokens',
+    getParentRoute: () => AuthRoute,
+  } as any)
 const AppsDidChar123VersionChar125Route =
   AppsDidChar123VersionChar125RouteImport.update({
     id: '/apps/$did/{-$version}',
@@ -127,32 +164,32 @@ const AppsDidChar123VersionChar125Route =
     getParentRoute: () => rootRouteImport,
   } as any)
 const AuthConsoleCustomersIdRoute = AuthConsoleCustomersIdRouteImport.update({
-  id: '/console/customers/$id',
-  path: '/console/customers/$id',
-  getParentRoute: () => AuthRoute,
+  id: '/customers/$id',
+  path: '/customers/$id',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleInvoicesIdRoute = AuthConsoleInvoicesIdRouteImport.update({
-  id: '/console/invoices/$id',
-  path: '/console/invoices/$id',
-  getParentRoute: () => AuthRoute,
+  id: '/invoices/$id',
+  path: '/invoices/$id',
+  getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsolePaymentMethodsIndexRoute =
   AuthConsolePaymentMethodsIndexRouteImport.update({
-    id: '/console/payment-methods/',
-    path: '/console/payment-methods/',
-    getParentRoute: () => AuthRoute,
+    id: '/payment-methods/',
+    path: '/payment-methods/',
+    getParentRoute: () => AuthConsoleRoute,
   } as any)
 const AuthConsolePaymentMethodsIdRoute =
   AuthConsolePaymentMethodsIdRouteImport.update({
-    id: '/console/payment-methods/$id',
-    path: '/console/payment-methods/$id',
-    getParentRoute: () => AuthRoute,
+    id: '/payment-methods/$id',
+    path: '/payment-methods/$id',
+    getParentRoute: () => AuthConsoleRoute,
   } as any)
 const AuthConsoleSubscriptionsIdRoute =
   AuthConsoleSubscriptionsIdRouteImport.update({
-    id: '/console/subscriptions/$id',
-    path: '/console/subscriptions/$id',
-    getParentRoute: () => AuthRoute,
+    id: '/subscriptions/$id',
+    path: '/subscriptions/$id',
+    getParentRoute: () => AuthConsoleRoute,
   } as any)
 const AuthCustomerInvoiceIdRoute = AuthCustomerInvoiceIdRouteImport.update({
   id: '/customer/invoice/$id',
@@ -176,19 +213,25 @@ export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/invitation': typeof InvitationRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
+  '/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/console/developers': typeof AuthConsoleDevelopersRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/console/settings': typeof AuthConsoleSettingsRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/customer/security': typeof AuthCustomerSecurityRoute
+  '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/console/': typeof AuthConsoleIndexRoute
   '/customer/': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
@@ -203,19 +246,24 @@ export interface FileRoutesByTo {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/invitation': typeof InvitationRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/console/developers': typeof AuthConsoleDevelopersRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/console/settings': typeof AuthConsoleSettingsRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/customer/security': typeof AuthCustomerSecurityRoute
+  '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/console': typeof AuthConsoleIndexRoute
   '/customer': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
@@ -232,19 +280,25 @@ export interface FileRoutesById {
   '/_auth': typeof AuthRouteWithChildren
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/invitation': typeof InvitationRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
+  '/_auth/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
   '/_auth/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
+  '/_auth/console/developers': typeof AuthConsoleDevelopersRoute
   '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
   '/_auth/console/doctor': typeof AuthConsoleDoctorRoute
   '/_auth/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/_auth/console/settings': typeof AuthConsoleSettingsRoute
   '/_auth/console/stakes': typeof AuthConsoleStakesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/_auth/customer/security': typeof AuthCustomerSecurityRoute
+  '/_auth/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/_auth/console/': typeof AuthConsoleIndexRoute
   '/_auth/customer/': typeof AuthCustomerIndexRoute
   '/_auth/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/_auth/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
@@ -261,19 +315,25 @@ export interface FileRouteTypes {
     | '/'
     | '/claim-owner'
     | '/confirm-email'
+    | '/invitation'
     | '/profile'
     | '/search'
+    | '/console'
     | '/app/$did'
     | '/category/$category'
     | '/console/audit-log'
     | '/console/credit-notes'
+    | '/console/developers'
     | '/console/disputes'
     | '/console/doctor'
     | '/console/on-hold'
+    | '/console/settings'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/customer/security'
+    | '/developer/access-tokens'
     | '/apps/$did/{-$version}'
+    | '/console/'
     | '/customer/'
     | '/console/customers/$id'
     | '/console/invoices/$id'
@@ -288,19 +348,24 @@ export interface FileRouteTypes {
     | '/'
     | '/claim-owner'
     | '/confirm-email'
+    | '/invitation'
     | '/profile'
     | '/search'
     | '/app/$did'
     | '/category/$category'
     | '/console/audit-log'
     | '/console/credit-notes'
+    | '/console/developers'
     | '/console/disputes'
     | '/console/doctor'
     | '/console/on-hold'
+    | '/console/settings'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/customer/security'
+    | '/developer/access-tokens'
     | '/apps/$did/{-$version}'
+    | '/console'
     | '/customer'
     | '/console/customers/$id'
     | '/console/invoices/$id'
@@ -316,19 +381,25 @@ export interface FileRouteTypes {
     | '/_auth'
     | '/claim-owner'
     | '/confirm-email'
+    | '/invitation'
     | '/profile'
     | '/search'
+    | '/_auth/console'
     | '/app/$did'
     | '/category/$category'
     | '/_auth/console/audit-log'
     | '/_auth/console/credit-notes'
+    | '/_auth/console/developers'
     | '/_auth/console/disputes'
     | '/_auth/console/doctor'
     | '/_auth/console/on-hold'
+    | '/_auth/console/settings'
     | '/_auth/console/stakes'
     | '/_auth/console/test-clocks'
     | '/_auth/customer/security'
+    | '/_auth/developer/access-tokens'
     | '/apps/$did/{-$version}'
+    | '/_auth/console/'
     | '/_auth/customer/'
     | '/_auth/console/customers/$id'
     | '/_auth/console/invoices/$id'
@@ -345,6 +416,7 @@ export interface RootRouteChildren {
   AuthRoute: typeof AuthRouteWithChildren
   ClaimOwnerRoute: typeof ClaimOwnerRoute
   ConfirmEmailRoute: typeof ConfirmEmailRoute
+  InvitationRoute: typeof InvitationRoute
   ProfileRoute: typeof ProfileRoute
   SearchRoute: typeof SearchRoute
   AppDidRoute: typeof AppDidRoute
@@ -382,6 +454,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof ConfirmEmailRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/invitation': {
+      id: '/invitation'
+      path: '/invitation'
+      fullPath: '/invitation'
+      preLoaderRoute: typeof InvitationRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/profile': {
       id: '/profile'
       path: '/profile'
@@ -395,6 +474,13 @@ declare module '@tanstack/react-router' {
       fullPath: '/search'
       preLoaderRoute: typeof SearchRouteImport
       parentRoute: typeof rootRouteImport
+    }
+    '/_auth/console': {
+      id: '/_auth/console'
+      path: '/console'
+      fullPath: '/console'
+      preLoaderRoute: typeof AuthConsoleRouteImport
+      parentRoute: typeof AuthRoute
     }
     '/app/$did': {
       id: '/app/$did'
@@ -410,54 +496,75 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof CategoryCategoryRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_auth/console/': {
+      id: '/_auth/console/'
+      path: '/'
+      fullPath: '/console/'
+      preLoaderRoute: typeof AuthConsoleIndexRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
     '/_auth/console/audit-log': {
       id: '/_auth/console/audit-log'
-      path: '/console/audit-log'
+      path: '/audit-log'
       fullPath: '/console/audit-log'
       preLoaderRoute: typeof AuthConsoleAuditLogRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/credit-notes': {
       id: '/_auth/console/credit-notes'
-      path: '/console/credit-notes'
+      path: '/credit-notes'
       fullPath: '/console/credit-notes'
       preLoaderRoute: typeof AuthConsoleCreditNotesRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/console/developers': {
+      id: '/_auth/console/developers'
+      path: '/developers'
+      fullPath: '/console/developers'
+      preLoaderRoute: typeof AuthConsoleDevelopersRouteImport
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/disputes': {
       id: '/_auth/console/disputes'
-      path: '/console/disputes'
+      path: '/disputes'
       fullPath: '/console/disputes'
       preLoaderRoute: typeof AuthConsoleDisputesRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/doctor': {
       id: '/_auth/console/doctor'
-      path: '/console/doctor'
+      path: '/doctor'
       fullPath: '/console/doctor'
       preLoaderRoute: typeof AuthConsoleDoctorRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/on-hold': {
       id: '/_auth/console/on-hold'
-      path: '/console/on-hold'
+      path: '/on-hold'
       fullPath: '/console/on-hold'
       preLoaderRoute: typeof AuthConsoleOnHoldRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/console/settings': {
+      id: '/_auth/console/settings'
+      path: '/settings'
+      fullPath: '/console/settings'
+      preLoaderRoute: typeof AuthConsoleSettingsRouteImport
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/stakes': {
       id: '/_auth/console/stakes'
-      path: '/console/stakes'
+      path: '/stakes'
       fullPath: '/console/stakes'
       preLoaderRoute: typeof AuthConsoleStakesRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/test-clocks': {
       id: '/_auth/console/test-clocks'
-      path: '/console/test-clocks'
+      path: '/test-clocks'
       fullPath: '/console/test-clocks'
       preLoaderRoute: typeof AuthConsoleTestClocksRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/customer/': {
       id: '/_auth/customer/'
@@ -473,6 +580,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthCustomerSecurityRouteImport
       parentRoute: typeof AuthRoute
     }
+    '/_auth/developer/access-tokens': {
+      id: '/_auth/developer/access-tokens'
+      path: '/developer/access-tokens'
+      fullPath: '/developer/access-tokens'
+      preLoaderRoute: typeof AuthDeveloperAccessTokensRouteImport
+      parentRoute: typeof AuthRoute
+    }
     '/apps/$did/{-$version}': {
       id: '/apps/$did/{-$version}'
       path: '/apps/$did/{-$version}'
@@ -482,38 +596,38 @@ declare module '@tanstack/react-router' {
     }
     '/_auth/console/customers/$id': {
       id: '/_auth/console/customers/$id'
-      path: '/console/customers/$id'
+      path: '/customers/$id'
       fullPath: '/console/customers/$id'
       preLoaderRoute: typeof AuthConsoleCustomersIdRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/invoices/$id': {
       id: '/_auth/console/invoices/$id'
-      path: '/console/invoices/$id'
+      path: '/invoices/$id'
       fullPath: '/console/invoices/$id'
       preLoaderRoute: typeof AuthConsoleInvoicesIdRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/payment-methods/': {
       id: '/_auth/console/payment-methods/'
-      path: '/console/payment-methods'
+      path: '/payment-methods'
       fullPath: '/console/payment-methods/'
       preLoaderRoute: typeof AuthConsolePaymentMethodsIndexRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/payment-methods/$id': {
       id: '/_auth/console/payment-methods/$id'
-      path: '/console/payment-methods/$id'
+      path: '/payment-methods/$id'
       fullPath: '/console/payment-methods/$id'
       preLoaderRoute: typeof AuthConsolePaymentMethodsIdRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/subscriptions/$id': {
       id: '/_auth/console/subscriptions/$id'
-      path: '/console/subscriptions/$id'
+      path: '/subscriptions/$id'
       fullPath: '/console/subscriptions/$id'
       preLoaderRoute: typeof AuthConsoleSubscriptionsIdRouteImport
-      parentRoute: typeof AuthRoute
+      parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/customer/invoice/$id': {
       id: '/_auth/customer/invoice/$id'
@@ -539,44 +653,64 @@ declare module '@tanstack/react-router' {
   }
 }
 
-interface AuthRouteChildren {
+interface AuthConsoleRouteChildren {
   AuthConsoleAuditLogRoute: typeof AuthConsoleAuditLogRoute
   AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
+  AuthConsoleDevelopersRoute: typeof AuthConsoleDevelopersRoute
   AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
   AuthConsoleDoctorRoute: typeof AuthConsoleDoctorRoute
   AuthConsoleOnHoldRoute: typeof AuthConsoleOnHoldRoute
+  AuthConsoleSettingsRoute: typeof AuthConsoleSettingsRoute
   AuthConsoleStakesRoute: typeof AuthConsoleStakesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
-  AuthCustomerSecurityRoute: typeof AuthCustomerSecurityRoute
-  AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
+  AuthConsoleIndexRoute: typeof AuthConsoleIndexRoute
   AuthConsoleCustomersIdRoute: typeof AuthConsoleCustomersIdRoute
   AuthConsoleInvoicesIdRoute: typeof AuthConsoleInvoicesIdRoute
   AuthConsolePaymentMethodsIdRoute: typeof AuthConsolePaymentMethodsIdRoute
   AuthConsoleSubscriptionsIdRoute: typeof AuthConsoleSubscriptionsIdRoute
-  AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
-  AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
-  AuthCustomerSubscriptionIdRoute: typeof AuthCustomerSubscriptionIdRoute
   AuthConsolePaymentMethodsIndexRoute: typeof AuthConsolePaymentMethodsIndexRoute
 }
 
-const AuthRouteChildren: AuthRouteChildren = {
+const AuthConsoleRouteChildren: AuthConsoleRouteChildren = {
   AuthConsoleAuditLogRoute: AuthConsoleAuditLogRoute,
   AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
+  AuthConsoleDevelopersRoute: AuthConsoleDevelopersRoute,
   AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
   AuthConsoleDoctorRoute: AuthConsoleDoctorRoute,
   AuthConsoleOnHoldRoute: AuthConsoleOnHoldRoute,
+  AuthConsoleSettingsRoute: AuthConsoleSettingsRoute,
   AuthConsoleStakesRoute: AuthConsoleStakesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
-  AuthCustomerSecurityRoute: AuthCustomerSecurityRoute,
-  AuthCustomerIndexRoute: AuthCustomerIndexRoute,
+  AuthConsoleIndexRoute: AuthConsoleIndexRoute,
   AuthConsoleCustomersIdRoute: AuthConsoleCustomersIdRoute,
   AuthConsoleInvoicesIdRoute: AuthConsoleInvoicesIdRoute,
   AuthConsolePaymentMethodsIdRoute: AuthConsolePaymentMethodsIdRoute,
   AuthConsoleSubscriptionsIdRoute: AuthConsoleSubscriptionsIdRoute,
+  AuthConsolePaymentMethodsIndexRoute: AuthConsolePaymentMethodsIndexRoute,
+}
+
+const AuthConsoleRouteWithChildren = AuthConsoleRoute._addFileChildren(
+  AuthConsoleRouteChildren,
+)
+
+interface AuthRouteChildren {
+  AuthConsoleRoute: typeof AuthConsoleRouteWithChildren
+  AuthCustomerSecurityRoute: typeof AuthCustomerSecurityRoute
+  AuthDeveloperAccessTokensRoute: typeof AuthDeveloperAccessTokensRoute
+  AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
+  AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
+  AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
+  AuthCustomerSubscriptionIdRoute: typeof AuthCustomerSubscriptionIdRoute
+}
+
+const AuthRouteChildren: AuthRouteChildren = {
+  AuthConsoleRoute: AuthConsoleRouteWithChildren,
+  AuthCustomerSecurityRoute: AuthCustomerSecurityRoute,
+  AuthDeveloperAccessTokensRoute: AuthDeveloperAccessTokensRoute,
+  AuthCustomerIndexRoute: AuthCustomerIndexRoute,
   AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,
   AuthCustomerInvoicePastDueRoute: AuthCustomerInvoicePastDueRoute,
   AuthCustomerSubscriptionIdRoute: AuthCustomerSubscriptionIdRoute,
-  AuthConsolePaymentMethodsIndexRoute: AuthConsolePaymentMethodsIndexRoute,
 }
 
 const AuthRouteWithChildren = AuthRoute._addFileChildren(AuthRouteChildren)
@@ -586,6 +720,7 @@ const rootRouteChildren: RootRouteChildren = {
   AuthRoute: AuthRouteWithChildren,
   ClaimOwnerRoute: ClaimOwnerRoute,
   ConfirmEmailRoute: ConfirmEmailRoute,
+  InvitationRoute: InvitationRoute,
   ProfileRoute: ProfileRoute,
   SearchRoute: SearchRoute,
   AppDidRoute: AppDidRoute,

@@ -61,8 +61,8 @@ async fn caller(app: &App, request: &Request, operation: Operation) -> Result<Op
     }
     let Some(token) = cookie(request, LOGIN_COOKIE) else { return Ok(None) };
     let caller = access::caller_of(&app.ctx, &token_hash(token)).await?;
-    // The first owner is none before the call, and customers erase their own data for good.
-    let is_for_all = matches!(operation, Operation::ClaimOwnership | Operation::EraseCustomer);
+    // The first owner is none before the call, customers erase their own data for good, and tokens publish in the name of developers.
+    let is_for_all = matches!(operation, Operation::ClaimOwnership | Operation::EraseCustomer) || is_of_developer(operation);
     let caller = caller.filter(|caller| caller.is_admin() || is_for_all);
     Ok(caller.map(|caller| StoreCaller { actor: AuditActor::User(caller.user.did), mode: RequestContext::of(request).mode }))
 }
@@ -76,7 +76,18 @@ fn address_of(app: &App, request: &Request) -> Option<String> {
 
 const fn concerns_mode(operation: Operation) -> bool {
     let of_both = matches!(operation, Operation::ClaimOwnership | Operation::ConfirmClock | Operation::ConfirmRestore);
-    !(of_both || matches!(operation, Operation::RevokeLinks | Operation::EraseCustomer))
+    !(of_both || is_of_publishing(operation) || matches!(operation, Operation::RevokeLinks | Operation::EraseCustomer))
+}
+
+/// Publishing has no test mode: an app and its developer are the same in both.
+const fn is_of_publishing(operation: Operation) -> bool {
+    let of_roles = matches!(operation, Operation::CreateInvitation | Operation::RevokeInvitation | Operation::RevokePassport);
+    of_roles || matches!(operation, Operation::UpdatePreferences) || is_of_developer(operation)
+}
+
+/// What users do to become a developer and with their own access tokens.
+const fn is_of_developer(operation: Operation) -> bool {
+    matches!(operation, Operation::AcceptInvitation | Operation::CreateAccessToken | Operation::DeleteAccessToken)
 }
 
 /// The operation of a write to this path; `None`: it is not recorded.
@@ -132,6 +143,13 @@ fn operation_of(method: &Method, path: &str) -> Option<Operation> {
         ("PUT", ["subscriptions", _, "change-plan"]) => Operation::ChangePlan,
         ("POST", ["subscriptions", _, "change-payment"]) => Operation::ChangePayment,
         ("PUT", ["stakes", _, "return"]) => Operation::ReturnStake,
+        ("POST", ["developer", "access-tokens"]) => Operation::CreateAccessToken,
+        ("DELETE", ["developer", "access-tokens", _]) => Operation::DeleteAccessToken,
+        ("POST", ["console", "invitations"]) => Operation::CreateInvitation,
+        ("DELETE", ["console", "invitations", _]) => Operation::RevokeInvitation,
+        ("DELETE", ["console", "developers", _]) => Operation::RevokePassport,
+        ("POST", ["invitations", "accept"]) => Operation::AcceptInvitation,
+        ("PUT", ["console", "preferences"]) => Operation::UpdatePreferences,
         ("POST", ["test-clocks"]) => Operation::CreateTestClock,
         ("POST", ["test-clocks", _, "advance"]) => Operation::AdvanceTestClock,
         _ => return None,
@@ -166,7 +184,7 @@ mod tests {
 
     /// Writes that are not recorded: what visitors and customers do for themselves, previews, checks of versions, which change nothing that
     /// somebody decided, and usage records, each of which is a record of its own.
-    const NOT_RECORDED: [&str; 22] = [
+    const NOT_RECORDED: [&str; 23] = [
         "DELETE /api/checkout-sessions/{id}/cross-sell",
         "DELETE /api/session/logins",
         "DELETE /api/session/logins/{id}",
@@ -178,6 +196,7 @@ mod tests {
         "POST /api/customers/me/email-confirmation",
         "POST /api/customers/me/revoke-links",
         "POST /api/email-confirmations",
+        "POST /api/invitations/preview",
         "POST /api/invoices/pay-stripe",
         "POST /api/session/logout",
         "POST /api/subscriptions/{id}/change-plan/preview",

@@ -35,6 +35,8 @@ fn resources() -> impl OpenApi {
         (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
         (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
+        (routes::preferences::PreferencesApi, routes::access_tokens::AccessTokensApi),
+        (routes::invitations::InvitationsApi, routes::invitations::ConsoleInvitationsApi, routes::invitations::DevelopersApi),
     )
 }
 

@@ -8,6 +8,7 @@ use souk_domain::context::Context;
 use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::privacy::PersonalDataExports;
+use souk_domain::publishing::access_tokens::TokenKeys;
 use souk_domain::publishing::bundle::{AppDids, BundleReader, Signers, Spool, UploadLimits};
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
@@ -97,6 +98,8 @@ pub struct App {
     pub ctx: Context,
     pub site: Site,
     pub did_auth_tokens: Arc<dyn DidAuthTokens>,
+    /// The keys of access tokens.
+    pub token_keys: Arc<dyn TokenKeys>,
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,
@@ -105,7 +108,7 @@ pub struct App {
     pub exports: Arc<dyn PersonalDataExports>,
     pub realtime: Arc<dyn Realtime>,
     pub limits: Arc<crate::Limits>,
-    /// How long after their sign-in administrators can refund and pay out without signing in again.
+    /// How long after their sign-in users can refund, pay out, create access tokens and change who may publish without signing in again.
     pub sign_in_again_after: Duration,
     /// Checks the queue.
     pub probe: Arc<dyn Probe>,

@@ -307,7 +307,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         receipts: mails.clone(),
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
-        owner_mails: mails,
+        owner_mails: mails.clone(),
+        token_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),

@@ -152,7 +152,7 @@ pub enum PassportCommand {
         /// The DID that the person's wallet signs in with.
         #[arg(long, value_parser = parse_holder)]
         did: Did,
-        /// The role: developer, admin or owner.
+        /// The role: developer, reviewer, admin or owner.
         #[arg(long, value_parser = parse_role)]
         role: Role,
     },
@@ -248,7 +248,8 @@ pub struct ServeArgs {
     /// Another address and port, for health checks and metrics only: /healthz, /readyz, /metrics. Default: none.
     #[arg(long, env = "SOUK_HEALTH_LISTEN", value_name = "ADDRESS", value_parser = parse_listen)]
     pub health_listen: Option<SocketAddr>,
-    /// Minutes after their sign-in during which administrators can refund and pay out without signing in again.
+    /// Minutes after their sign-in during which users can refund, pay out, create access tokens and change who may publish without signing in
+    /// again.
     #[arg(long, env = "SOUK_SIGN_IN_AGAIN_MINUTES", value_name = "MINUTES", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1_440))]
     pub sign_in_again_minutes: u32,
     /// The bearer token with which /metrics answers on the store's own address. Default: it does not answer there.

@@ -150,7 +150,7 @@ impl Handler for CountedJobs {
             Err(JobError::Fail(_)) => "failed",
         };
         self.metrics.jobs.get_or_create(&JobLabels { topic: topic.name(), outcome }).inc();
-        if matches!(topic, Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail) {
+        if matches!(topic, Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail) {
             self.metrics.mails.get_or_create(&MailLabels { outcome }).inc();
         }
         result

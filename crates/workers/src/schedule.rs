@@ -11,6 +11,7 @@ use souk_domain::mail::CONFIRMATION_INTERVAL;
 use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_restore_hold, enforce_order_limit, enforce_visitor_limits};
 use souk_domain::payment;
 use souk_domain::privacy;
+use souk_domain::publishing::access_tokens;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::collections::BTreeSet;
@@ -71,6 +72,8 @@ enum RecurringJob {
     ReportProcess,
     /// Orders emails to the owner about what is wrong.
     NotifyOwner,
+    /// Orders emails to developers about access tokens that expire soon.
+    RemindOfTokens,
 }
 
 impl RecurringJob {
@@ -82,6 +85,7 @@ impl RecurringJob {
             Self::RecheckSettled => true,
             Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::ReleaseIdleStock | Self::Prune | Self::EnforceOrderLimit => true,
+            Self::RemindOfTokens => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::EnforceVisitorLimits => false,
             Self::CheckClock | Self::CheckDisk | Self::ImportMovements | Self::CheckRestore | Self::ReportProcess | Self::NotifyOwner => {
                 false
@@ -95,7 +99,7 @@ impl RecurringJob {
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 22] = [
+const TABLE: [(RecurringJob, Duration); 23] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -123,6 +127,7 @@ const TABLE: [(RecurringJob, Duration); 22] = [
     CHECK_RESTORE,
     REPORT_PROCESS,
     (RecurringJob::NotifyOwner, Duration::from_secs(60)),
+    (RecurringJob::RemindOfTokens, Duration::from_secs(300)),
 ];
 const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
 // A report is true for two minutes.
@@ -280,6 +285,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::ImportMovements => Ok(()),
         RecurringJob::CheckRestore => check_restore_hold(ctx).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ReportProcess => doctor::report_process(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::RemindOfTokens => access_tokens::order_expiry_reminders(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::NotifyOwner => doctor::notify_owner(ctx).await.map(drop).map_err(|error| text(&error)),
     }?;
     Ok(Vec::new())
@@ -333,6 +339,7 @@ enum Expired {
     UnusedUsers,
     UnconfirmedAddresses,
     HourlyCounts,
+    RequestNonces,
     AuditLog,
 }
 
@@ -351,6 +358,7 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::UnusedUsers,
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
+        Expired::RequestNonces,
         Expired::AuditLog,
     ] {
         if let Err(error) = prune_kind(ctx, expired).await {
@@ -385,6 +393,7 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
         Expired::UnusedUsers => privacy::delete_unused_users(ctx, unit.as_mut(), limits.old(now), CHUNK).await?,
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
+        Expired::RequestNonces => unit.access_tokens().prune_nonces(now, CHUNK).await?,
         Expired::AuditLog => unit.audit_log().prune(now.minus(AUDIT_LOG_RETENTION), CHUNK).await?,
     };
     unit.commit().await?;
@@ -411,7 +420,8 @@ mod tests {
                 "ChangePlans",
                 "MoveStakes",
                 "RetryWithoutGas",
-                "Prune"
+                "Prune",
+                "RemindOfTokens"
             ]
         );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();

@@ -11,6 +11,13 @@ type Missing<Client, Server, Ignored = never> = Exclude<keyof Client, keyof Serv
 interface MissingFields {
   store: Missing<client.StoreInfo, Schemas['Store']>;
   user: Missing<client.SessionUser, Schemas['SessionUser']>;
+  preferences: Missing<client.Preferences, Schemas['Preferences']>;
+  token: Missing<client.AccessToken, Schemas['AccessToken']>;
+  createdToken: Missing<client.CreatedAccessToken, Schemas['CreatedAccessToken']>;
+  holder: Missing<client.PassportHolder, Schemas['PassportHolder']>;
+  invitation: Missing<client.Invitation, Schemas['Invitation']>;
+  createdInvitation: Missing<client.CreatedInvitation, Schemas['CreatedInvitation']>;
+  invitationPreview: Missing<client.InvitationPreview, Schemas['InvitationPreview']>;
   category: Missing<client.Category, Schemas['Category']>;
   app: Missing<client.App, Schemas['App']>;
   detail: Missing<client.AppDetail, Schemas['AppDetail']>;

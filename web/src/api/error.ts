@@ -1,6 +1,6 @@
 /** The error of a form field. */
 export interface FieldProblem {
-  code: 'REQUIRED' | 'INVALID' | 'TOO_LONG' | 'PATTERN';
+  code: 'REQUIRED' | 'INVALID' | 'TOO_LONG' | 'PATTERN' | 'OUT_OF_RANGE' | 'TOO_PRECISE' | 'SYMBOL' | 'LESS_THAN';
   params?: Record<string, string>;
 }
 

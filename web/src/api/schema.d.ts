@@ -8470,10 +8470,709 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/console/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The preferences of publishing, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Preferences"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /**
+         * Replace the preferences of publishing, as an administrator. Who may publish, whether versions are reviewed, stakes and shares change
+         *     only after a recent sign-in. 409 if they have another version than the one named.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["Preferences"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Preferences"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The access tokens of the signed-in developer, newest first, without their secrets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Create an access token, after a recent sign-in. The secret key is in this answer only. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AccessTokenInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreatedAccessToken"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The token that has signed the request, so that a tool can see what it may do and until when. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessToken"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an access token of the signed-in developer, whose name must be given. Returns the remaining ones. What the token has signed
+         *     stays.
+         */
+        delete: {
+            parameters: {
+                query?: {
+                    name?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What the signed-in holder of an invitation's link would accept. Changes nothing; it is a POST so that the secret stands in no address. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["InvitationToken"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["InvitationPreview"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept an invitation as the signed-in user: its role from then on. A link can be used once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["InvitationToken"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Session"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest invitations, for administrators. Their links cannot be shown again. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["InvitationList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Create an invitation, after a recent sign-in. Administrators invite developers and reviewers, owners administrators as well. The link
+         *     is in this answer only.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["InvitationInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreatedInvitation"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke an open invitation. Returns the list. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["InvitationList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/developers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everybody who holds a valid passport, the newest passport first, for administrators. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    limit?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PassportHolderList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/developers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a passport, after a recent sign-in. Its access tokens end with it; published apps stay. Administrators revoke those of
+         *     developers and reviewers, owners those of administrators as well.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PassportHolderList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AccessToken */
+        AccessToken: {
+            /** @description The DID of its key, by which signatures name it. */
+            id: string;
+            name: string;
+            /** @description Of `publish-new`, `publish-update` and `yank`. */
+            scopes: string[];
+            /** @description Names or DIDs of apps, in which `*` stands for any characters. */
+            apps: string[];
+            /** @description `active`, `expired`, or `revoked` with the passport under which it was created. */
+            status: string;
+            created_at: string;
+            expires_at: string;
+            /** @description To a minute. */
+            last_used_at?: string | null;
+        };
+        /** AccessTokenInput */
+        AccessTokenInput: {
+            /** @default  */
+            name?: string;
+            scopes: string[];
+            apps: string[];
+            /** Format: uint32 */
+            lifetime_days: number;
+        };
+        /** AccessTokenList */
+        AccessTokenList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["AccessToken"][];
+        };
         /**
          * Address
          * @description A postal address. `country` is a lower-case ISO 3166-1 alpha-2 code.
@@ -8995,6 +9694,24 @@ export interface components {
             did: string;
             pk: string;
         };
+        /**
+         * CreatedAccessToken
+         * @description A new token.
+         */
+        CreatedAccessToken: {
+            token: components["schemas"]["AccessToken"];
+            /** @description The secret key: 64 bytes of ed25519, multibase base58btc. It cannot be shown again. */
+            secret_key: string;
+        };
+        /**
+         * CreatedInvitation
+         * @description A new invitation.
+         */
+        CreatedInvitation: {
+            invitation: components["schemas"]["Invitation"];
+            /** @description The link to send. It cannot be shown again. */
+            link: string;
+        };
         /** CreditNote */
         CreditNote: {
             id: string;
@@ -9356,9 +10073,12 @@ export interface components {
         FieldProblem: {
             /** @description The message in English. */
             error: string;
-            /** @description REQUIRED, INVALID, TOO_LONG or PATTERN. */
+            /** @description REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL or LESS_THAN. */
             code: string;
-            /** @description Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`. */
+            /**
+             * @description Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`, of
+             *     OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`.
+             */
             params?: {
                 [key: string]: string;
             };
@@ -9431,6 +10151,49 @@ export interface components {
         };
         /** @enum {string} */
         InventoryAction: "increment" | "decrement";
+        /** Invitation */
+        Invitation: {
+            id: string;
+            /** @description `developer`, `reviewer` or `admin`. */
+            role: string;
+            /** @description `open`, `used`, `revoked` or `expired`. */
+            status: string;
+            /** @description The DID of the administrator who created it. */
+            created_by: string;
+            created_at: string;
+            expires_at: string;
+            /** @description The DID of the user who accepted it. */
+            used_by?: string | null;
+            used_at?: string | null;
+        };
+        /** InvitationInput */
+        InvitationInput: {
+            /** @description `developer`, `reviewer` or `admin`. */
+            role: string;
+            /** Format: uint32 */
+            lifetime_days: number;
+        };
+        /** InvitationList */
+        InvitationList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Invitation"][];
+        };
+        /**
+         * InvitationPreview
+         * @description What the holder of a link would accept.
+         */
+        InvitationPreview: {
+            role: string;
+            /** @description The name of the administrator; empty if they have none. */
+            invited_by: string;
+            expires_at: string;
+        };
+        /** InvitationToken */
+        InvitationToken: {
+            /** @description The secret of the link. */
+            token: string;
+        };
         /** Invoice */
         Invoice: {
             id: string;
@@ -9724,6 +10487,30 @@ export interface components {
         OwnerClaim: {
             /** @description The token of the one-time link. */
             token: string;
+        };
+        /**
+         * PassportHolder
+         * @description Somebody who holds a passport.
+         */
+        PassportHolder: {
+            /** @description The id of the passport. Somebody with several roles has one entry for each. */
+            id: string;
+            did: string;
+            /** @description Empty if they have none. */
+            name: string;
+            role: string;
+            since: string;
+            /**
+             * Format: uint64
+             * @description How many apps they publish.
+             */
+            apps: number;
+        };
+        /** PassportHolderList */
+        PassportHolderList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["PassportHolder"][];
         };
         /**
          * PayingBalance
@@ -10173,6 +10960,56 @@ export interface components {
         /** Plans */
         Plans: {
             plans: components["schemas"]["Price"][];
+        };
+        /**
+         * Preferences
+         * @description The preferences of publishing. Amounts, prices and shares are decimal texts.
+         */
+        Preferences: {
+            /** @description `inviting` or `staking`. */
+            permission_mode: string;
+            review_required: boolean;
+            /** @description `FIRST` or `EACH`: which versions of an app are reviewed, where reviews are required. */
+            review_type: string;
+            /** @description The symbol of the currency of stakes. */
+            stake_currency: string;
+            /** @description In human units. */
+            passport_stake_amount: string;
+            /** Format: uint32 */
+            passport_waiting_days: number;
+            /** @description In human units. */
+            publish_stake_amount: string;
+            /** Format: uint32 */
+            publish_waiting_days: number;
+            /** Format: uint32 */
+            bundle_max_mb: number;
+            /** Format: uint32 */
+            logo_max_kb: number;
+            /** @description Of `png`, `jpg`, `svg` and `webp`. */
+            logo_types: string[];
+            /** Format: uint32 */
+            image_max_mb: number;
+            /** Format: uint32 */
+            image_count_min: number;
+            /** Format: uint32 */
+            image_count_max: number;
+            /** Format: uint32 */
+            image_width_min: number;
+            /** Format: uint32 */
+            image_height_min: number;
+            paid_apps_allowed: boolean;
+            /** @description In human units. */
+            price_min: string;
+            /** @description In human units. */
+            price_max: string;
+            /** @description The part of each sale that the store keeps, from 0 to 1. */
+            store_share: string;
+            /**
+             * Format: uint64
+             * @description The version that the preferences have. A change names the version that it is based on.
+             */
+            version: number;
+            changed_at?: string | null;
         };
         /** Price */
         Price: {

@@ -79,7 +79,7 @@ export interface SessionUser {
   email: string | null;
   phone: string | null;
   avatar: string | null;
-  role: 'owner' | 'admin' | 'developer' | '';
+  role: 'owner' | 'admin' | 'reviewer' | 'developer' | '';
   passports: { role: string; name: string }[];
   connectedAccounts: { provider: string; did: string; pk?: string }[];
   address: Address | null;
@@ -87,6 +87,86 @@ export interface SessionUser {
 
 export interface Session {
   user: SessionUser | null;
+}
+
+/** The preferences of publishing. Amounts, prices and shares are decimal texts. */
+export interface Preferences {
+  permission_mode: 'inviting' | 'staking';
+  review_required: boolean;
+  review_type: 'FIRST' | 'EACH';
+  stake_currency: string;
+  passport_stake_amount: string;
+  passport_waiting_days: number;
+  publish_stake_amount: string;
+  publish_waiting_days: number;
+  bundle_max_mb: number;
+  logo_max_kb: number;
+  logo_types: string[];
+  image_max_mb: number;
+  image_count_min: number;
+  image_count_max: number;
+  image_width_min: number;
+  image_height_min: number;
+  paid_apps_allowed: boolean;
+  price_min: string;
+  price_max: string;
+  store_share: string;
+  version: number;
+  changed_at: string | null;
+}
+
+export interface AccessToken {
+  /** The DID of its key. */
+  id: string;
+  name: string;
+  scopes: string[];
+  /** Names or DIDs of apps, in which `*` stands for any characters. */
+  apps: string[];
+  status: 'active' | 'expired' | 'revoked';
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+}
+
+export interface CreatedAccessToken {
+  token: AccessToken;
+  /** In this answer only. */
+  secret_key: string;
+}
+
+/** Somebody who holds a passport; with several roles, one entry for each. */
+export interface PassportHolder {
+  /** The id of the passport. */
+  id: string;
+  did: string;
+  name: string;
+  role: 'developer' | 'reviewer' | 'admin' | 'owner';
+  since: string;
+  apps: number;
+}
+
+export interface Invitation {
+  id: string;
+  role: 'developer' | 'reviewer' | 'admin';
+  status: 'open' | 'used' | 'revoked' | 'expired';
+  created_by: string;
+  created_at: string;
+  expires_at: string;
+  used_by: string | null;
+  used_at: string | null;
+}
+
+export interface CreatedInvitation {
+  invitation: Invitation;
+  /** In this answer only. */
+  link: string;
+}
+
+/** What the holder of an invitation's link would accept. */
+export interface InvitationPreview {
+  role: Invitation['role'];
+  invited_by: string;
+  expires_at: string;
 }
 
 export interface Category {

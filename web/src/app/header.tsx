@@ -9,8 +9,8 @@ import { SearchBox } from '@/app/search-box';
 import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
 import { Button } from '@/kit/button';
-import { Check, Moon, Sun, Wallet } from '@/kit/icons';
-import { Bag, Flask, Globe, Logout, Receipt, Shield, User } from '@/kit/store-icons';
+import { Check, Moon, Sun } from '@/kit/icons';
+import { Bag, Flask, Globe, Key, Logout, Shield, Sliders, User } from '@/kit/store-icons';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { type Locale, setLocale } from '@/lib/locale';
 import { isAdmin } from '@/lib/roles';
@@ -116,36 +116,10 @@ function ModeMenu() {
   );
 }
 
-type ConsolePage =
-  | '/console/audit-log'
-  | '/console/credit-notes'
-  | '/console/disputes'
-  | '/console/doctor'
-  | '/console/on-hold'
-  | '/console/payment-methods'
-  | '/console/stakes'
-  | '/console/test-clocks';
-type AccountPage = '/customer' | '/customer/security' | '/profile' | ConsolePage;
-
-/** The console pages; test clocks exist in test mode only. */
-const consoleEntries = (
-  t: ReturnType<typeof useTexts>['t'],
-  live: boolean,
-  isOwner: boolean,
-): MenuEntry<ConsolePage>[] => [
-  { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
-  { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
-  { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
-  { key: '/console/on-hold', icon: <Receipt />, label: t('header.onHold') },
-  { key: '/console/payment-methods', icon: <Wallet />, label: t('header.paymentMethods') },
-  { key: '/console/audit-log', icon: <Shield />, label: t('header.auditLog') },
-  ...(isOwner ? [{ key: '/console/doctor' as const, icon: <Shield />, label: t('header.doctor') }] : []),
-  ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
-];
+type AccountPage = '/customer' | '/customer/security' | '/profile' | '/console' | '/developer/access-tokens';
 
 function AccountMenu() {
   const { t } = useTexts();
-  const live = useSyncExternalStore(onLivemode, livemode);
   const user = useUser();
   const navigate = useNavigate();
   if (user === undefined) return <span className={styles.accountSpace} aria-hidden="true" />;
@@ -158,7 +132,10 @@ function AccountMenu() {
   }
   const entries: MenuEntry<AccountPage | 'logout'>[] = [
     { key: '/customer', icon: <Bag />, label: t('header.portal') },
-    ...(isAdmin(user) ? consoleEntries(t, live, user.role === 'owner') : []),
+    ...(isAdmin(user) ? [{ key: '/console' as const, icon: <Sliders />, label: t('header.console') }] : []),
+    ...(user.passports.some(({ role }) => role === 'developer')
+      ? [{ key: '/developer/access-tokens' as const, icon: <Key />, label: t('header.accessTokens') }]
+      : []),
     { key: '/profile', icon: <User />, label: t('header.profile') },
     { key: '/customer/security', icon: <Shield />, label: t('header.security') },
     { key: 'logout', icon: <Logout />, label: t('session.logout'), divided: true },

@@ -31,7 +31,7 @@ void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
 /** The server prerenders store pages. Signed-in pages start with a skeleton. */
-const isSignedInPage = /^\/(customer|console|profile|claim-owner|confirm-email)(\/|$)/.test(
+const isSignedInPage = /^\/(customer|console|developer|profile|claim-owner|confirm-email|invitation)(\/|$)/.test(
   window.location.pathname.slice(mountPrefix().length),
 );
 

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../../crates/api/src');
 /** Sources whose own codes need no text, because no page calls them. */
 const API_ONLY: [path: string, why: string][] = [
   ['problem/admin.rs', 'products, prices, payment links and payment methods are managed with an API key'],
-  ['problem/publishing.rs', 'versions are uploaded by command-line tools'],
+  ['problem/uploads.rs', 'versions are uploaded by command-line tools'],
   ['routes/blocklets/', 'called by command-line tools'],
   ['routes/webhooks/', 'called by card processors'],
   ['routes/health.rs', 'called by monitoring'],

@@ -24,6 +24,19 @@ export const Globe = (props: IconProps) => (
     <path d="M2.3 10h15.4M3.6 6h12.8M3.6 14h12.8M10 2.3c-4.4 4.8-4.4 10.6 0 15.4 4.4-4.8 4.4-10.6 0-15.4Z" />
   </Icon>
 );
+export const Key = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <circle cx="6.8" cy="13.2" r="4.1" />
+    <path d="m9.8 10.2 7.4-7.4M14.4 5.6l2.4 2.4M11.8 8.2l1.7 1.7" />
+  </Icon>
+);
+export const Sliders = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M2.5 6h8.2m4.6 0h2.2M2.5 14h2.2m4.6 0h8.2" />
+    <circle cx="13" cy="6" r="2.3" />
+    <circle cx="7" cy="14" r="2.3" />
+  </Icon>
+);
 export const ChevronLeft = (props: IconProps) => (
   <Icon size="1em" {...props}>
     <path d="m13 3-7 7 7 7" />

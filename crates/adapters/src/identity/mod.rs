@@ -7,6 +7,7 @@ mod did_auth_tokens;
 mod envelope;
 mod keys;
 mod mac;
+mod token_keys;
 
 pub use app_dids::CheckedAppDids;
 pub use app_key::AppKey;
@@ -19,6 +20,7 @@ pub use envelope::{Claims, EnvelopeError, verify};
 pub use keys::{KeyError, PublicKey};
 pub(crate) use keys::{decode_base58, encode_base58};
 pub use mac::HmacSigner;
+pub use token_keys::Ed25519TokenKeys;
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod store_templates;
 mod strings;
 mod subscription_templates;
 mod template_writer;
+mod token_templates;
 
 pub use mailbox::{Mailbox, check_sender, check_smtp};
 pub use receipt::{Deduction, Download, PaidBy, Receipt, ReceiptDeduction, ReceiptItem, ReceiptSubscription, receipt_mail};
@@ -75,3 +76,5 @@ mod credit_email_tests;
 mod operation_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod token_tests;

@@ -14,6 +14,7 @@ use souk_domain::billing::{
 };
 use souk_domain::doctor::{OwnerMailer, OwnerNotice};
 use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery, MailingError};
+use souk_domain::publishing::access_tokens::{ExpiryReminder, TokenMailer};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
@@ -60,6 +61,13 @@ impl ConfirmationMailer for StoreMails {
 impl OwnerMailer for StoreMails {
     async fn send(&self, notice: &OwnerNotice, delivery: Delivery) -> Result<(), MailingError> {
         self.deliver(&self.service().owner_notice(notice), delivery).await
+    }
+}
+
+#[async_trait]
+impl TokenMailer for StoreMails {
+    async fn send_reminder(&self, reminder: &ExpiryReminder, delivery: Delivery) -> Result<(), MailingError> {
+        self.deliver(&self.service().token_expiry(reminder), delivery).await
     }
 }
 

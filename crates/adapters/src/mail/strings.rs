@@ -82,6 +82,15 @@ pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> S
     )
 }
 
+/// The last line of every email to a developer.
+pub(super) fn developer_footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you are a developer at {store_name} ({store_url})."),
+        format!("你收到这封邮件，是因为你是 {store_name}（{store_url}）的开发者。"),
+    )
+}
+
 /// The last line of every email to the owner of the store.
 pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(

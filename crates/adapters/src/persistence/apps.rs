@@ -1,7 +1,7 @@
 //! Apps, their versions, categories and download counts.
 
 use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
-use super::listing::COUNT_MAX;
+use super::listing::{COUNT_MAX, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,9 @@ use souk_domain::access::Did;
 use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp};
 use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, CountedCategory, Developer, KEYWORD_MAX, Screenshot};
 use std::collections::BTreeMap;
+
+const OF_DEVELOPERS: Sql =
+    sql_per_dialect!("SELECT developer_did, count(*) AS n FROM apps WHERE developer_did " (among "$1") " GROUP BY developer_did");
 
 pub struct SqlApps<'a>(pub &'a mut Connection);
 
@@ -199,6 +202,11 @@ impl Apps for SqlApps<'_> {
 
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError> {
         self.0.query_per_dialect(FIND_ALL).bind(keys(dids)).all().await?.iter().map(read).collect()
+    }
+
+    async fn count_of_developers(&mut self, dids: &[Did]) -> Result<BTreeMap<Did, u64>, StorageError> {
+        let rows = self.0.query_per_dialect(OF_DEVELOPERS).bind(keys(dids)).all().await?;
+        rows.iter().map(|row| Ok((row.get("developer_did")?, row.get("n")?))).collect()
     }
 
     async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError> {

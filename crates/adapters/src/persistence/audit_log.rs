@@ -1,6 +1,7 @@
 //! The audit log, and the entries that units of work add to it.
 
 use super::columns::{keys, read_json};
+use super::connection::DID_PREFIX;
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
@@ -29,7 +30,8 @@ pub(super) const DELETE_OBJECTS: Sql = sql_per_dialect!("DELETE FROM audit_objec
 const DELETE: Sql = sql_per_dialect!("DELETE FROM audit_log WHERE id " (among "$1"));
 
 /// The kinds of objects that entries name if a call creates them.
-pub(super) const KINDS: &[&str] = &["re_", "cn_", "cs_", "prod_", "price_", "plink_", "pm_", "pc_", "clock_", "key_", "pass_"];
+pub(super) const KINDS: &[&str] =
+    &["re_", "cn_", "cs_", "prod_", "price_", "plink_", "pm_", "pc_", "clock_", "key_", "pass_", "inv_", DID_PREFIX];
 
 /// The most objects of an entry.
 const OBJECTS_MAX: usize = 20;

@@ -5,6 +5,7 @@ use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use souk_domain::access::Did;
 use souk_domain::shared::{Id, StorageError};
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
@@ -37,6 +38,9 @@ pub struct Connection {
     noted_kinds: Vec<&'static str>,
     noted: Vec<String>,
 }
+
+/// Every DID begins with it, and no id does.
+pub(super) const DID_PREFIX: &str = "z";
 
 /// The most objects that a unit of work notes.
 const NOTED_MAX: usize = 100;
@@ -111,6 +115,13 @@ impl Connection {
     pub(super) fn note<I: Id>(&mut self, id: &I) {
         if self.noted_kinds.contains(&I::PREFIX) && self.noted.len() < NOTED_MAX {
             self.noted.push(id.to_string());
+        }
+    }
+
+    /// As [`Self::note`], for an object that is named by its DID.
+    pub(super) fn note_did(&mut self, did: &Did) {
+        if self.noted_kinds.contains(&DID_PREFIX) && self.noted.len() < NOTED_MAX {
+            self.noted.push(did.to_string());
         }
     }
 

@@ -1,5 +1,6 @@
 //! SQL storage on SQLite and PostgreSQL. No code outside this folder depends on which of the two is in use.
 
+mod access_tokens;
 mod api_keys;
 mod apps;
 mod attempts;
@@ -27,6 +28,7 @@ mod group_commit;
 mod hourly_counts;
 mod idempotency_keys;
 mod intents;
+mod invitations;
 mod invoice_payments;
 mod invoices;
 mod journal;
@@ -44,6 +46,7 @@ mod payment_links;
 mod pending_plan_changes;
 mod personal_data;
 mod personal_data_tables;
+mod preferences;
 mod prices;
 mod pricing_json;
 mod process_reports;
@@ -71,6 +74,7 @@ mod usage_records;
 mod users;
 mod value;
 
+pub use access_tokens::SqlAccessTokens;
 pub use api_keys::SqlApiKeys;
 pub use apps::SqlApps;
 pub use attempts::SqlAttempts;
@@ -92,6 +96,7 @@ pub use found_payments::SqlFoundPayments;
 pub use hourly_counts::SqlHourlyCounts;
 pub use idempotency_keys::SqlIdempotencyKeys;
 pub use intents::SqlIntents;
+pub use invitations::SqlInvitations;
 pub use invoice_payments::SqlInvoicePayments;
 pub use invoices::SqlInvoices;
 pub use journal::SqlJournal;
@@ -109,6 +114,7 @@ pub use owner_notices::SqlOwnerNotices;
 pub use payment_links::SqlPaymentLinks;
 pub use pending_plan_changes::SqlPendingPlanChanges;
 pub use personal_data::{SqlPersonalData, SqlPersonalDataExports};
+pub use preferences::SqlPreferences;
 pub use prices::SqlPrices;
 pub use process_reports::SqlProcessReports;
 pub use products::SqlProducts;

@@ -85,11 +85,14 @@ pub(super) const ERASE_PROVIDER_CUSTOMERS: &str = "UPDATE provider_customers SET
      WHERE erased <> $2 AND customer_id IN (SELECT id FROM customers WHERE did = $1) RETURNING method_id, provider_id";
 
 /// The statements of the erasure. `$1` is the DID.
-pub(super) const ERASE: [&str; 4] = [
+pub(super) const ERASE: [&str; 6] = [
     concat!("UPDATE checkout_sessions SET contact = NULL, browser = NULL, visitor = '' WHERE ", of_payer!()),
     of_user!("UPDATE mandates SET status = 'ended', details = NULL WHERE customer_id IN"),
     "DELETE FROM browser_sessions WHERE user_did = $1",
     "DELETE FROM connect_sessions WHERE wallet_did = $1",
+    // Their passports are revoked, so they are of no use any more.
+    "DELETE FROM request_nonces WHERE token_id IN (SELECT id FROM access_tokens WHERE user_did = $1)",
+    "DELETE FROM access_tokens WHERE user_did = $1",
 ];
 
 /// `$1` is the DID, `$2` the time.

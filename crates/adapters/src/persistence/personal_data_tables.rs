@@ -15,14 +15,21 @@ pub(super) struct Exported {
 /// Columns that would let the holder of an export act as the user, or that name an administrator. `attempts.bytes` may be a transaction that
 /// the store has signed and its network has refused for lack of gas: its holder could send it again.
 #[cfg(test)]
-pub(super) const WITHHELD: [&str; 5] =
-    ["browser_sessions.token", "attempts.connect_token", "attempts.client_secret", "attempts.bytes", "found_payments.handled_by"];
+pub(super) const WITHHELD: [&str; 7] = [
+    "browser_sessions.token",
+    "invitations.token",
+    "invitations.created_by",
+    "attempts.connect_token",
+    "attempts.client_secret",
+    "attempts.bytes",
+    "found_payments.handled_by",
+];
 
 /// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, and messages in delivery.
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 37] = [
+pub(super) const NOT_EXPORTED: [&str; 39] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -31,6 +38,8 @@ pub(super) const NOT_EXPORTED: [&str; 37] = [
     "process_reports",
     "mail_addresses",
     "hourly_counts",
+    "preferences",
+    "request_nonces",
     "restores",
     "store_secrets",
     "api_keys",
@@ -131,6 +140,21 @@ pub(super) const EXPORTED: &[Exported] = &[
         key: &["id"],
         page: page!("browser_sessions", "id" => "user_did = $1"),
         fields: fields!(id: Text, user_did: Text, device: Text, created_at: Time, signed_in_at: Time, used_at: Time, expires_at: Time),
+    },
+    Exported {
+        table: "invitations",
+        key: &["id"],
+        page: page!("invitations", "id" => "used_by = $1"),
+        fields: fields!(id: Text, role: Text, created_at: Time, expires_at: Time, used_by: Text, used_at: Time, revoked_at: Time),
+    },
+    Exported {
+        table: "access_tokens",
+        key: &["id"],
+        page: page!("access_tokens", "id" => "user_did = $1"),
+        fields: fields!(
+            id: Text, user_did: Text, passport_id: Text, name: Text, public_key: Text, scopes: Json, apps: Json, created_at: Time,
+            expires_at: Time, remind_at: Time, last_used_at: Time
+        ),
     },
     Exported {
         table: "customers",

@@ -3,12 +3,12 @@
 use super::audit_log::{AuditedCall, KINDS};
 use super::idempotency_keys::Fence;
 use super::{
-    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlAuditLog, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
-    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlFoundPayments,
-    SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlMandates,
-    SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData, SqlPrices, SqlProcessReports,
-    SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUploads,
-    SqlUsageRecords, SqlUsers,
+    Connection, Database, SecretBox, Sql, SqlAccessTokens, SqlApiKeys, SqlApps, SqlAttempts, SqlAuditLog, SqlBalances, SqlBrowserSessions,
+    SqlChargeCounts, SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
+    SqlFoundPayments, SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvitations, SqlInvoicePayments, SqlInvoices, SqlJournal,
+    SqlMailAddresses, SqlMandates, SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData,
+    SqlPreferences, SqlPrices, SqlProcessReports, SqlProducts, SqlRefunds, SqlRestores, SqlStakes, SqlStoredByVisitors, SqlSubscriptions,
+    SqlTestClocks, SqlTrials, SqlUploads, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
@@ -26,6 +26,9 @@ use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refun
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
 use souk_domain::publishing::bundle::Uploads;
+use souk_domain::publishing::StoredPreferences;
+use souk_domain::publishing::access_tokens::AccessTokens;
+use souk_domain::publishing::invitations::Invitations;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -133,6 +136,9 @@ impl UnitOfWork for SqlUnitOfWork {
         found_payments: FoundPayments as SqlFoundPayments;
         owner_notices: OwnerNotices as SqlOwnerNotices;
         process_reports: ProcessReports as SqlProcessReports;
+        access_tokens: AccessTokens as SqlAccessTokens;
+        invitations: Invitations as SqlInvitations;
+        preferences: StoredPreferences as SqlPreferences;
         personal_data: PersonalData as SqlPersonalData;
         outbox: Outbox as SqlOutbox;
     }

@@ -12,13 +12,15 @@ pub(super) const DUE: Sql = sql_per_dialect!(
     "SELECT did FROM users WHERE examined_at < $1 ORDER BY examined_at, did LIMIT $2" (either "" " FOR UPDATE SKIP LOCKED")
 );
 
-/// A statement about those of the users `$1` who have not changed since `$2` and have no passport, login, entitlement or app.
+/// A statement about those of the users `$1` who have not changed since `$2` and have no passport, login, access token,
+/// entitlement or app.
 macro_rules! unattached {
     ($before:literal $($after:tt)*) => {
         sql_per_dialect!(
             $before " FROM users WHERE did " (among "$1") " AND updated_at < $2
                  AND NOT EXISTS (SELECT 1 FROM passports o WHERE o.holder = users.did)
                  AND NOT EXISTS (SELECT 1 FROM browser_sessions o WHERE o.user_did = users.did)
+                 AND NOT EXISTS (SELECT 1 FROM access_tokens o WHERE o.user_did = users.did)
                  AND NOT EXISTS (SELECT 1 FROM entitlements o WHERE o.holder = users.did)
                  AND NOT EXISTS (SELECT 1 FROM uploaded_apps o WHERE o.owner = users.did)
                  AND did NOT IN (SELECT developer_did FROM apps)" $($after)*

@@ -1,13 +1,15 @@
 //! Users and their passports.
 
 use super::columns::keys;
-use super::listing::sql_per_dialect;
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::{Caller, Did, Passport, Role, TokenHash, User, Users};
-use souk_domain::shared::{PassportId, StorageError, Timestamp};
+use souk_domain::shared::{Listed, Page, PassportId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "$1") " ORDER BY did");
+
+const VALID_PASSPORTS: Listing = listing!("passports", "revoked_at IS NULL");
 
 pub struct SqlUsers<'s>(pub &'s mut Connection);
 
@@ -74,6 +76,15 @@ impl Users for SqlUsers<'_> {
         let query = self.0.query(insert).bind(&passport.id).bind(&passport.holder).bind(passport.role);
         query.bind(passport.issued_at).bind(passport.revoked_at).execute().await?;
         Ok(())
+    }
+
+    async fn find_passport(&mut self, id: &PassportId) -> Result<Option<Passport>, StorageError> {
+        let row = self.0.query("SELECT * FROM passports WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(passport).transpose()
+    }
+
+    async fn list_valid_passports(&mut self, page: &Page) -> Result<Listed<Passport>, StorageError> {
+        list(self.0, &VALID_PASSPORTS, page, |query| query, passport).await
     }
 
     async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError> {

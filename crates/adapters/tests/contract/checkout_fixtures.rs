@@ -2,7 +2,7 @@
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_adapters::testing::{FixedClock, SeededRandom};
-use souk_domain::access::Did;
+use souk_domain::access::{Did, User};
 use souk_domain::billing::{
     BillTo, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, PricingFormula, Stake, StakePurpose,
     StakeStatus, StakeSubject, TrialTerms,
@@ -66,6 +66,21 @@ pub fn context(db: &Database, now: Timestamp) -> Context {
 
 pub fn address() -> Address {
     Address { country: "de".to_owned(), city: "Köln".to_owned(), postal_code: "50667".to_owned(), ..Address::default() }
+}
+
+/// A user who has signed in.
+pub fn user(holder: &str, name: &str, email: &str) -> User {
+    User {
+        did: did(holder),
+        public_key: "zKey1".to_owned(),
+        full_name: name.to_owned(),
+        email: email.to_owned(),
+        phone: String::new(),
+        address: None,
+        language: Language::English,
+        created_at: at(0),
+        updated_at: at(0),
+    }
 }
 
 pub fn customer(name: &str, holder: &str) -> Customer {

@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Columns with bytes that no key has encrypted, and what they contain.
-const NOT_ENCRYPTED: [(&str, &str); 6] = [
+const NOT_ENCRYPTED: [(&str, &str); 7] = [
     ("api_keys.hash", "a hash"),
     ("attempts.bytes", "a signed transaction, which its network publishes"),
     ("browser_sessions.token", "a hash"),
     ("connect_sessions.browser", "a hash"),
     ("connect_sessions.browser_session", "a hash"),
+    ("invitations.token", "a hash"),
     ("owner_links.token", "a hash"),
 ];
 

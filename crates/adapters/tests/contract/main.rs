@@ -1,5 +1,6 @@
 //! Contract tests, one file per port. Every case runs on SQLite and on PostgreSQL.
 
+mod access_tokens;
 mod apps;
 mod attempts;
 mod attempts_on_hold;
@@ -22,6 +23,7 @@ mod entitlements;
 mod facade;
 mod idempotency_keys;
 mod intents;
+mod invitations;
 mod invoice_payments;
 mod invoices;
 mod journal;
@@ -32,6 +34,7 @@ mod methods;
 mod number_gaps;
 mod parity;
 mod payment_links;
+mod preferences;
 mod price_locks;
 mod prices;
 mod process_reports;

@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
-use souk_domain::access::{self, ApiKey, Did};
+use souk_domain::access::{self, ApiKey, Did, Role};
 use souk_domain::context::Context;
 use souk_domain::customer::open_link;
 use souk_domain::shared::{Language, Mode, StorageError, Timestamp};
@@ -81,6 +81,28 @@ impl SignedIn {
     /// As [`Writes::check_recent`].
     pub fn check_recent(&self, app: &App) -> Result<(), Problem> {
         check_recent(app, Some(self.0.signed_in_at))
+    }
+}
+
+/// A signed-in owner or admin; others are rejected with 403 before the body is read.
+#[derive(Debug, Clone)]
+pub struct AdminUser(pub SignedIn);
+
+impl<'a> FromRequest<'a> for AdminUser {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let user = SignedIn::from_request(request, body).await?;
+        if user.0.is_admin() { Ok(Self(user)) } else { Err(Problem::forbidden().into()) }
+    }
+}
+
+/// A signed-in user with a developer passport, which an administrator needs as well; others are rejected with 403 before the body is read.
+#[derive(Debug, Clone)]
+pub struct DeveloperUser(pub SignedIn);
+
+impl<'a> FromRequest<'a> for DeveloperUser {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let user = SignedIn::from_request(request, body).await?;
+        if user.0.holds(Role::Developer) { Ok(Self(user)) } else { Err(Problem::forbidden().into()) }
     }
 }
 

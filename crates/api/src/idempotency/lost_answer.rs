@@ -86,6 +86,9 @@ impl Source {
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["customers", "me", "email-confirmation"]) => Self::read("/api/customers/me/email-confirmation".to_owned()),
             ("DELETE", ["session", "logins", ..]) => Self::read("/api/session/logins".to_owned()),
+            ("DELETE", ["developer", "access-tokens", _]) => Self::read("/api/developer/access-tokens".to_owned()),
+            ("DELETE", ["console", collection, _]) => Self::read(format!("/api/console/{collection}")),
+            ("POST", ["invitations", "accept"]) => Self::read("/api/session".to_owned()),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
             ("PUT", ["subscriptions", id, "recover"]) => object("subscriptions", id).shaped(Shape::Recovered),
@@ -184,15 +187,19 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 15] = [
+    /// Writes without a rebuilt answer: previews write nothing; a secret is shown once; the others repeat safely with a new key, or have no
+    /// caller afterwards.
+    const WITHOUT: [&str; 18] = [
+        "POST /api/console/invitations",
         "POST /api/apps/{did}/versions/{version}/checks",
         "POST /api/credit-notes/preview",
         "POST /api/customers/me/erasure",
         "POST /api/customers/me/revoke-links",
         "POST /api/customers/{id}/erasure",
         "POST /api/customers/{id}/revoke-links",
+        "POST /api/developer/access-tokens",
         "POST /api/email-confirmations",
+        "POST /api/invitations/preview",
         "POST /api/invoices/pay-stripe",
         "POST /api/payment-intents/{id}/resolve",
         "POST /api/payment-methods/{id}/stake-for-gas",

@@ -7,6 +7,7 @@ mod checkout;
 mod credits;
 mod publishing;
 mod subscriptions;
+mod uploads;
 
 use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
@@ -53,9 +54,10 @@ pub struct ProblemBody {
 pub struct FieldProblem {
     /// The message in English.
     pub error: String,
-    /// REQUIRED, INVALID, TOO_LONG or PATTERN.
+    /// REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL or LESS_THAN.
     pub code: String,
-    /// Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`.
+    /// Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`, of
+    /// OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`.
     pub params: Option<BTreeMap<String, String>>,
 }
 
@@ -165,7 +167,7 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, FORBIDDEN).code("forbidden")
     }
 
-    /// The call moves money, and the user's last sign-in is too long ago.
+    /// The call moves money or decides who may publish, and the user's last sign-in is too long ago.
     #[must_use]
     pub fn sign_in_again() -> Self {
         Self::new(StatusCode::FORBIDDEN, "Please sign in again to continue").code(SIGN_IN_AGAIN)

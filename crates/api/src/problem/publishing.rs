@@ -1,68 +1,126 @@
-//! Errors of publishing (reference/store.md 1.3).
+//! The errors of publishing.
 
-use super::Problem;
-use crate::state::Site;
+use super::{FieldProblem, Problem, conflict, rejected};
 use poem::http::StatusCode;
-use souk_domain::publishing::bundle::checks::RunChecksError;
-use souk_domain::publishing::bundle::{PictureError, SignatureError, UploadError};
+use souk_domain::publishing::access_tokens::{
+    CreateTokenError, DeleteTokenError, SignedRequestError, TOKEN_LIFETIME_DAYS_MAX, TOKEN_NAME_MAX, TOKENS_MAX, TokenError,
+};
+use souk_domain::publishing::invitations::{AcceptError, INVITATION_DAYS_MAX, INVITATIONS_MAX, InviteError, WithdrawError};
+use souk_domain::publishing::{ChangePreferencesError, PreferenceError, PreferenceProblem};
 
-impl From<RunChecksError> for Problem {
-    fn from(error: RunChecksError) -> Self {
+impl From<ChangePreferencesError> for Problem {
+    fn from(error: ChangePreferencesError) -> Self {
         match error {
-            RunChecksError::NotFound => Self::not_found(),
-            RunChecksError::Storage(error) => error.into(),
+            ChangePreferencesError::Invalid(ref errors) => {
+                let mut problem = rejected(&error, "VALIDATION");
+                problem.body.fields = Some(errors.iter().rev().map(|error| (error.field.to_owned(), error.into())).collect());
+                problem
+            }
+            ChangePreferencesError::Changed => conflict(&error, "PREFERENCES_CHANGED"),
+            ChangePreferencesError::Storage(error) => error.into(),
         }
     }
 }
 
-impl Problem {
-    /// The refusal of an upload, with the address where the developer can go on.
-    #[must_use]
-    pub fn of_upload(error: UploadError, site: &Site) -> Self {
-        let text = error.to_string();
-        let at = |path: &str| format!("{text}: {}", site.address(path));
-        let bad = || Self::bad(text.clone());
+impl From<&PreferenceError> for FieldProblem {
+    fn from(error: &PreferenceError) -> Self {
+        let params = |params: &[(&str, &str)]| Some(params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
+        let (code, params) = match &error.problem {
+            PreferenceProblem::Required => ("REQUIRED", None),
+            PreferenceProblem::OutOfRange { min, max } => ("OUT_OF_RANGE", params(&[("min", min), ("max", max)])),
+            PreferenceProblem::TooPrecise => ("TOO_PRECISE", None),
+            PreferenceProblem::Symbol { max } => ("SYMBOL", params(&[("max", &max.to_string())])),
+            PreferenceProblem::LessThan(other) => ("LESS_THAN", params(&[("field", other)])),
+        };
+        Self { error: error.to_string(), code: code.to_owned(), params }
+    }
+}
+
+impl From<CreateTokenError> for Problem {
+    fn from(error: CreateTokenError) -> Self {
         match error {
-            UploadError::Storage(error) => error.into(),
-            UploadError::NoSpace(error) => error.into(),
-            UploadError::EmptyManifest | UploadError::NotJson(_) => bad().code("MANIFEST_INVALID"),
-            UploadError::Manifest(errors) => {
-                let paths: Vec<_> = errors.0.iter().map(|error| error.path.as_str()).collect();
-                bad().code("MANIFEST_INVALID").param("paths", paths.join(","))
-            }
-            UploadError::ManifestTooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, text).code("MANIFEST_TOO_LARGE"),
-            UploadError::Signature(error) => Self::new(StatusCode::UNAUTHORIZED, text).code(match error {
-                SignatureError::Invalid => "SIGNATURE_INVALID",
-                SignatureError::NotFresh => "SIGNATURE_NOT_FRESH",
-            }),
-            UploadError::UnknownToken => Self::new(StatusCode::UNAUTHORIZED, at("/developer/access-tokens")).code("ACCESS_TOKEN_UNKNOWN"),
-            UploadError::Forbidden { reason } => Self::new(StatusCode::FORBIDDEN, at("/")).code("UPLOAD_FORBIDDEN").param("reason", reason),
-            UploadError::NotOwner => Self::new(StatusCode::FORBIDDEN, at("/developer/apps")).code("NOT_OWNER"),
-            UploadError::Blocked { did } => Self::bad(at("/")).code("APP_BLOCKED").param("did", did),
-            UploadError::InReview { did } => bad().code("APP_IN_REVIEW").param("did", did),
-            UploadError::NotHigher { latest } => bad().code("VERSION_NOT_HIGHER").param("latest", latest),
-            UploadError::NameTaken => bad().code("NAME_TAKEN"),
-            UploadError::NameChanged { name } => bad().code("NAME_CHANGED").param("name", name),
-            UploadError::TarballTaken { name } => bad().code("TARBALL_TAKEN").param("name", name),
-            UploadError::Paid => Self::new(StatusCode::FORBIDDEN, text).code("PAID_NOT_ALLOWED"),
-            UploadError::BundleTooLarge { size, max, .. } => {
-                Self::new(StatusCode::PAYLOAD_TOO_LARGE, text).code("BUNDLE_TOO_LARGE").param("size", size).param("max", max)
-            }
-            UploadError::EmptyBundle | UploadError::Integrity => bad().code("BUNDLE_INVALID"),
-            UploadError::Size { actual, expected } => bad().code("BUNDLE_INVALID").param("actual", actual).param("expected", expected),
-            UploadError::Archive(error) => bad().code("BUNDLE_INVALID").param("detail", error),
-            UploadError::Pictures(errors) => {
-                let details: Vec<_> = errors.iter().map(PictureError::to_string).collect();
-                bad().code("PICTURES_INVALID").param("detail", details.join("\n"))
-            }
-            UploadError::Contended => Self::new(StatusCode::CONFLICT, text).code("UPLOAD_CONTENDED"),
+            CreateTokenError::NameRequired => rejected(&error, "TOKEN_NAME_REQUIRED"),
+            CreateTokenError::NameTooLong => rejected(&error, "TOKEN_NAME_TOO_LONG").param("max", TOKEN_NAME_MAX),
+            CreateTokenError::NameTaken(ref name) => conflict(&error, "TOKEN_NAME_TAKEN").param("name", name),
+            CreateTokenError::NoScope => rejected(&error, "TOKEN_SCOPE_REQUIRED"),
+            CreateTokenError::AppPatterns => rejected(&error, "TOKEN_APPS"),
+            CreateTokenError::Lifetime => rejected(&error, "TOKEN_LIFETIME").param("max", TOKEN_LIFETIME_DAYS_MAX),
+            CreateTokenError::TooMany => conflict(&error, "TOO_MANY_TOKENS").param("max", TOKENS_MAX),
+            CreateTokenError::NotDeveloper => Self::forbidden(),
+            CreateTokenError::Input(error) => error.into(),
+            CreateTokenError::Storage(error) => error.into(),
         }
     }
+}
 
-    /// The store receives as many uploads at a time as it can.
-    #[must_use]
-    pub fn too_many_uploads() -> Self {
-        let message = "Too many uploads are in progress, please try again later";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, message).code("TOO_MANY_UPLOADS")
+impl From<DeleteTokenError> for Problem {
+    fn from(error: DeleteTokenError) -> Self {
+        match error {
+            DeleteTokenError::NotFound => Self::not_found(),
+            DeleteTokenError::NameDiffers => rejected(&error, "TOKEN_NAME_DIFFERS"),
+            DeleteTokenError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<TokenError> for Problem {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Unknown => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("TOKEN_UNKNOWN"),
+            TokenError::InvalidSignature => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("TOKEN_SIGNATURE"),
+            TokenError::Expired => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("TOKEN_EXPIRED"),
+            TokenError::OutOfScope(scope) => {
+                Self::forbidden_for(&error.to_string()).code("TOKEN_OUT_OF_SCOPE").param("scope", scope.name())
+            }
+            TokenError::OtherApp(ref app) => Self::forbidden_for(&error.to_string()).code("TOKEN_OTHER_APP").param("app", app),
+            TokenError::NotDeveloper => Self::forbidden_for(&error.to_string()).code("PASSPORT_NOT_FOUND"),
+            TokenError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<SignedRequestError> for Problem {
+    fn from(error: SignedRequestError) -> Self {
+        match error {
+            SignedRequestError::Malformed => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("SIGNED_REQUEST_MALFORMED"),
+            SignedRequestError::Skewed => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("SIGNED_REQUEST_TIME"),
+            SignedRequestError::Replayed => Self::new(StatusCode::UNAUTHORIZED, error.to_string()).code("SIGNED_REQUEST_REPLAYED"),
+            SignedRequestError::Token(error) => error.into(),
+            SignedRequestError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<InviteError> for Problem {
+    fn from(error: InviteError) -> Self {
+        match error {
+            InviteError::NotAllowed => Self::forbidden(),
+            InviteError::Lifetime => rejected(&error, "INVITATION_LIFETIME").param("max", INVITATION_DAYS_MAX),
+            InviteError::TooMany => conflict(&error, "TOO_MANY_INVITATIONS").param("max", INVITATIONS_MAX),
+            InviteError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<AcceptError> for Problem {
+    fn from(error: AcceptError) -> Self {
+        match error {
+            AcceptError::Unknown => Self::forbidden_for(&error.to_string()).code("INVITATION_INVALID"),
+            AcceptError::Used => Self::forbidden_for(&error.to_string()).code("INVITATION_USED"),
+            AcceptError::Revoked => Self::forbidden_for(&error.to_string()).code("INVITATION_REVOKED"),
+            AcceptError::Expired => Self::forbidden_for(&error.to_string()).code("INVITATION_EXPIRED"),
+            AcceptError::Held(_) => conflict(&error, "PASSPORT_EXIST"),
+            AcceptError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<WithdrawError> for Problem {
+    fn from(error: WithdrawError) -> Self {
+        match error {
+            WithdrawError::NotAllowed => Self::forbidden(),
+            WithdrawError::NotFound => Self::not_found(),
+            WithdrawError::Storage(error) => error.into(),
+        }
     }
 }

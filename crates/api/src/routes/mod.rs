@@ -1,5 +1,6 @@
 //! One folder per resource: `api.rs` contains the endpoints, `model.rs` the wire format.
 
+pub mod access_tokens;
 pub mod apps;
 pub mod audit_log;
 pub mod balances;
@@ -14,6 +15,7 @@ pub mod disputes;
 pub mod doctor;
 pub mod health;
 pub mod input;
+pub mod invitations;
 pub mod invoices;
 pub mod payment_currencies;
 pub mod payment_intents;
@@ -21,6 +23,7 @@ pub mod payment_links;
 pub mod payment_methods;
 pub mod payments;
 pub mod pdf;
+pub mod preferences;
 pub mod prices;
 pub mod products;
 pub mod realtime;

@@ -24,7 +24,7 @@ use poem::{EndpointExt, Response, Route};
 use souk_adapters::arcblock::{ArcblockRail, TestWallet};
 use souk_adapters::bundles::LocalBundleReader;
 use souk_adapters::files::{FileStore, SpoolFolder};
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, HmacSigner};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
@@ -35,7 +35,7 @@ use souk_adapters::testing::{FixedClock, SeededRandom, TestDatabase, TestDisk};
 use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
-use souk_domain::access::{self, Did, Login, SignedLinks, Wallet};
+use souk_domain::access::{self, Did, Login, Role, SignedLinks, Wallet};
 use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
@@ -197,6 +197,13 @@ impl TestApp {
         access::offer_ownership(&self.ctx, &token_hash("owner-link")).await.expect("is offered");
         access::claim_ownership(&self.ctx, owner.wallet.did(), &token_hash("owner-link")).await.expect("is taken");
         owner
+    }
+
+    /// Signs in a user with a passport of this role.
+    pub async fn holder_of(&self, role: Role) -> Buyer {
+        let holder = self.sign_in(role.name()).await;
+        access::issue_passport(&self.ctx, holder.wallet.did(), role).await.expect("is issued");
+        holder
     }
 
     /// Creates many signed-in buyers without connect sessions and funds, for tests of races.
@@ -361,7 +368,8 @@ fn start(
         receipts: mails.clone(),
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
-        owner_mails: mails,
+        owner_mails: mails.clone(),
+        token_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),
@@ -381,6 +389,7 @@ fn start(
         ctx: ctx.clone(),
         site: Site { did: app_key.did().to_string(), ..site(public_url) },
         did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
+        token_keys: Arc::new(Ed25519TokenKeys),
         tokens: page_tokens(),
         files: Arc::new(files),
         printer: Arc::new(printer),

@@ -3,6 +3,7 @@
 #[path = "../app/mod.rs"]
 mod app;
 
+mod access_tokens;
 mod admin;
 mod api_keys;
 mod apps;
@@ -25,6 +26,7 @@ mod disputes;
 mod doctor;
 mod email_confirmations;
 mod idempotency;
+mod invitations;
 mod invoices;
 mod logins;
 mod mail_links;
@@ -34,7 +36,9 @@ mod middleware;
 mod openapi;
 mod payment_method_gas;
 mod payments_on_hold;
+mod preferences;
 mod privacy;
+mod publishing_permissions;
 mod realtime;
 mod refund_limits;
 mod refunds;

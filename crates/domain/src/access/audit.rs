@@ -11,7 +11,7 @@ pub const AUDIT_LOG_RETENTION: Duration = Duration::from_secs(2 * 365 * 24 * 3_6
 /// Who acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditActor {
-    /// An administrator, signed in.
+    /// A signed-in user: an administrator, or a developer with their own access tokens.
     User(Did),
     Key(ApiKeyId),
     /// A command on a machine of the store.
@@ -158,6 +158,12 @@ operations! {
     AdvanceTestClock = "test_clock.advance";
     RevokeLinks = "customer.revoke_links";
     EraseCustomer = "customer.erase";
+    UpdatePreferences = "preferences.update";
+    CreateInvitation = "invitation.create";
+    RevokeInvitation = "invitation.revoke";
+    AcceptInvitation = "invitation.accept";
+    CreateAccessToken = "access_token.create";
+    DeleteAccessToken = "access_token.delete";
 }
 
 /// One entry of the log.

@@ -125,6 +125,12 @@ impl Caller {
         self.passports.iter().map(|passport| passport.role).max()
     }
 
+    /// Whether one of the passports has exactly this role. Each role needs its own passport: an administrator is no developer by that.
+    #[must_use]
+    pub fn holds(&self, role: Role) -> bool {
+        self.passports.iter().any(|passport| passport.role == role)
+    }
+
     #[must_use]
     pub fn is_admin(&self) -> bool {
         self.role().is_some_and(Role::is_admin)

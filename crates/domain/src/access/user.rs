@@ -1,25 +1,29 @@
 //! Users, the roles that their passports grant, and API keys.
 
 use super::{Caller, Did, Login};
-use crate::shared::{Address, ApiKeyId, Language, LoginId, Mode, PassportId, StorageError, Timestamp};
+use crate::shared::{Address, ApiKeyId, Language, Listed, LoginId, Mode, Page, PassportId, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// What a passport allows (SPEC.md 6). Ordered by power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// Publishes apps.
     Developer,
+    /// Judges versions of other developers.
+    Reviewer,
     Admin,
     Owner,
 }
 
 impl Role {
-    pub const ALL: [Self; 3] = [Self::Developer, Self::Admin, Self::Owner];
+    pub const ALL: [Self; 4] = [Self::Developer, Self::Reviewer, Self::Admin, Self::Owner];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
             Self::Admin => "admin",
+            Self::Reviewer => "reviewer",
             Self::Developer => "developer",
         }
     }
@@ -133,6 +137,9 @@ pub trait Users: Send {
     /// A user's valid passports, the most powerful first.
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError>;
+    async fn find_passport(&mut self, id: &PassportId) -> Result<Option<Passport>, StorageError>;
+    /// The valid passports, the newest first.
+    async fn list_valid_passports(&mut self, page: &Page) -> Result<Listed<Passport>, StorageError>;
     /// All passports, revoked ones included, oldest first.
     async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError>;
     /// Revokes a passport. False: there is no such passport, or it is revoked already.

@@ -43,10 +43,12 @@ pub enum Topic {
     CheckVersion,
     /// Email the owner about a finding. The payload is that of the finding.
     OwnerMail,
+    /// Email a developer that an access token expires. Payload: `token`.
+    TokenMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -62,6 +64,7 @@ impl Topic {
         Self::ConnectUpdate,
         Self::CheckVersion,
         Self::OwnerMail,
+        Self::TokenMail,
     ];
 
     #[must_use]
@@ -82,6 +85,7 @@ impl Topic {
             Self::ConnectUpdate => "connect_update",
             Self::CheckVersion => "check_version",
             Self::OwnerMail => "owner_mail",
+            Self::TokenMail => "token_mail",
         }
     }
 

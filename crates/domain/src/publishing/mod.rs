@@ -1,3 +1,14 @@
-//! Publishing: what developers upload.
+//! Publishing: the preferences of the store, developers and their access tokens, what developers upload, and the review of
+//! versions.
 
+pub mod access_tokens;
 pub mod bundle;
+pub mod invitations;
+mod preferences;
+mod preferences_admin;
+pub mod review;
+
+pub use preferences::{
+    ImageType, MAX_DECIMALS, PermissionMode, PreferenceError, PreferenceProblem, Preferences, ReviewType, StakePreference,
+};
+pub use preferences_admin::{ChangePreferencesError, PreferencesRecord, StoredPreferences, change_preferences, find_preferences};

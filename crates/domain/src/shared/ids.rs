@@ -117,6 +117,7 @@ ids! {
     LoginId = "lgn_";
     PassportId = "pass_";
     ApiKeyId = "key_";
+    InvitationId = "inv_";
     AuditEntryId = "aud_";
     CategoryId = "cat_";
     VersionId = "ver_";

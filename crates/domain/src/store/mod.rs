@@ -161,6 +161,8 @@ pub trait Apps: Send {
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
     async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError>;
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError>;
+    /// How many apps each of these developers has; those without any are left out.
+    async fn count_of_developers(&mut self, dids: &[Did]) -> Result<BTreeMap<Did, u64>, StorageError>;
     async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError>;
     /// Newest first.
     async fn versions(&mut self, app: &Did) -> Result<Vec<AppVersion>, StorageError>;

@@ -28,7 +28,7 @@ pub fn parse_holder(text: &str) -> Result<Did, String> {
 }
 
 pub fn parse_role(text: &str) -> Result<Role, String> {
-    Role::from_name(text).ok_or_else(|| "expected developer, admin or owner".to_owned())
+    Role::from_name(text).ok_or_else(|| "expected developer, reviewer, admin or owner".to_owned())
 }
 
 pub fn parse_http(text: &str) -> Result<Url, String> {

@@ -16,6 +16,7 @@ mod owner_mail;
 mod publish;
 mod receipt;
 mod settle;
+mod token_mail;
 
 use async_trait::async_trait;
 use souk_domain::billing::{BillingMailer, ReceiptMailer};
@@ -24,6 +25,7 @@ use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
+use souk_domain::publishing::access_tokens::TokenMailer;
 use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool, UploadLimits};
 use souk_domain::store::Files;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ use std::sync::Arc;
 /// only learn what has happened, and tell open pages.
 const fn acts(topic: Topic) -> bool {
     match topic {
-        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::Charge => true,
+        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail | Topic::Charge => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion => false,
         Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
@@ -47,6 +49,7 @@ pub struct Jobs {
     pub billing_emails: Arc<dyn BillingMailer>,
     pub confirmations: Arc<dyn ConfirmationMailer>,
     pub owner_mails: Arc<dyn OwnerMailer>,
+    pub token_mails: Arc<dyn TokenMailer>,
     pub checks: Checks,
 }
 
@@ -81,6 +84,7 @@ impl Handler for Jobs {
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
             Topic::CheckVersion => check_version::run(self, &job).await,
             Topic::OwnerMail => owner_mail::run(self, &job).await,
+            Topic::TokenMail => token_mail::run(self, &job).await,
         }
     }
 }

@@ -3,11 +3,11 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Button, Flex, Form, Input, Select, Tag, Typography } from 'antd';
 import type { AuditEntry } from '@/api/types';
 import { usePageTitle } from '@/app/page';
+import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
 import auditTexts from '@/i18n/en/audit.json';
 import { dateTimeText } from '@/lib/format';
 import { ACTOR_TYPES, type AuditFilter, auditLogQuery } from './audit-queries';
-import { ConsoleTable } from './console-list';
 import { RequireAdmin } from './require-admin';
 import { type Texts, useTexts } from './texts';
 
@@ -89,7 +89,7 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
       ) : data && entries.length === 0 ? (
         <EmptyState text={t('audit.empty')} />
       ) : (
-        <ConsoleTable<AuditEntry>
+        <RecordTable<AuditEntry>
           label={t('audit.title')}
           list={entries}
           isLoading={isFetching && !data}

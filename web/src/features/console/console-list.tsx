@@ -1,19 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Flex, Table, type TablePaginationConfig } from 'antd';
-import type { ReactNode } from 'react';
+import { type RecordColumn, RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
-import { usePhone } from '@/lib/use-phone';
-import styles from './console-list.module.css';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
-
-interface ConsoleColumn<T> {
-  key: string;
-  title: ReactNode;
-  align?: 'end';
-  className?: string;
-  render: (value: unknown, entry: T) => ReactNode;
-}
 
 interface ConsoleListProps<T> {
   query: ReturnType<typeof consoleListQuery<T>>;
@@ -22,7 +11,7 @@ interface ConsoleListProps<T> {
   label: string;
   empty: string;
   failed: string;
-  columns: ConsoleColumn<T>[];
+  columns: RecordColumn<T>[];
 }
 
 /** A paginated list of the store. The page is in the URL. */
@@ -45,7 +34,7 @@ export function ConsoleList<T extends { id: string }>({
       resetScroll: false,
     } as never);
   return (
-    <ConsoleTable<T>
+    <RecordTable<T>
       label={label}
       columns={columns}
       list={data?.list ?? []}
@@ -62,58 +51,5 @@ export function ConsoleList<T extends { id: string }>({
           : false
       }
     />
-  );
-}
-
-interface ConsoleTableProps<T> {
-  /** The name of the table for screen readers. */
-  label: string;
-  columns: ConsoleColumn<T>[];
-  list: T[];
-  isLoading: boolean;
-  pagination?: TablePaginationConfig | false;
-}
-
-/** A table of the console. On a phone, each entry lists its columns below each other. */
-export function ConsoleTable<T extends { id: string }>({
-  label,
-  columns,
-  list,
-  isLoading,
-  pagination = false,
-}: ConsoleTableProps<T>) {
-  const phone = usePhone();
-  return (
-    <Table<T>
-      aria-label={label}
-      rowKey="id"
-      columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
-      showHeader={!phone}
-      dataSource={list}
-      loading={isLoading}
-      scroll={phone ? undefined : { x: 'max-content' }}
-      pagination={pagination}
-    />
-  );
-}
-
-/** The first column of an entry, followed by the others with their titles. */
-function Entry<T>({ columns: [first, ...others], entry }: { columns: ConsoleColumn<T>[]; entry: T }) {
-  return (
-    <Flex vertical gap={8}>
-      {first?.render(undefined, entry)}
-      <dl className={styles.facts}>
-        {others.map(({ key, title, className, render }) => {
-          const content = render(undefined, entry);
-          if (!content) return null;
-          return (
-            <div key={key}>
-              <dt>{title}</dt>
-              <dd className={className}>{content}</dd>
-            </div>
-          );
-        })}
-      </dl>
-    </Flex>
   );
 }

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react';
 import { api } from '@/api/client';
 import type { FoundPayment, Page } from '@/api/types';
 import { queryClient, useUser } from '@/app/queries';
+import { RecordTable } from '@/features/billing/record-table';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dateTimeText } from '@/lib/format';
-import { ConsoleTable } from './console-list';
 import { foundPaymentsQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -37,7 +37,7 @@ export function FoundPayments(): ReactNode {
       {handle.isError ? (
         <Alert type="error" showIcon title={t('found.failed')} description={translateError(handle.error)} />
       ) : null}
-      <ConsoleTable<FoundPayment & { id: string }>
+      <RecordTable<FoundPayment & { id: string }>
         label={t('found.title')}
         list={list}
         isLoading={false}

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Alert, Button, Flex, Typography } from 'antd';
 import { type ComponentProps, type ReactNode, useState } from 'react';
 import type { PaymentDetails, PaymentMethod } from '@/api/types';
+import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, Section } from '@/features/billing/states';
 import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
-import { ConsoleTable } from './console-list';
 import styles from './on-hold-section.module.css';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
 import { useTexts } from './texts';
@@ -38,9 +38,9 @@ interface OnHoldSectionProps<T extends Held> {
   texts: Texts;
   query: (page: number) => ReturnType<typeof consoleListQuery<T>>;
   /** The columns before the payment method. */
-  columns: ComponentProps<typeof ConsoleTable<T>>['columns'];
+  columns: ComponentProps<typeof RecordTable<T>>['columns'];
   /** What it is for. */
-  reason: ComponentProps<typeof ConsoleTable<T>>['columns'][number];
+  reason: ComponentProps<typeof RecordTable<T>>['columns'][number];
   dialog: (props: DialogProps<T>) => ReactNode;
 }
 
@@ -63,7 +63,7 @@ export function OnHoldSection<T extends Held>({ id, texts, query, columns, reaso
             {resolved === null ? null : <Alert type="success" showIcon role="presentation" title={resolved} />}
           </div>
           {count > 0 ? (
-            <ConsoleTable<T>
+            <RecordTable<T>
               label={texts.title}
               list={data?.list ?? []}
               isLoading={isPlaceholderData}

@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { Flex, Tag, Typography } from 'antd';
 import type { PaymentMethod } from '@/api/types';
 import { usePageTitle } from '@/app/page';
+import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
-import { ConsoleTable } from './console-list';
 import { methodTypeKey } from './method-type';
 import { methodsQuery } from './queries';
 import { RequireAdmin } from './require-admin';
@@ -33,7 +33,7 @@ function Methods() {
   if (error && !data) return <LoadError title={t('methods.error')} error={error} onRetry={() => void refetch()} />;
   if (data?.length === 0) return <EmptyState text={t('methods.empty')} />;
   return (
-    <ConsoleTable<PaymentMethod>
+    <RecordTable<PaymentMethod>
       label={t('methods.title')}
       isLoading={isPending}
       list={data ?? []}

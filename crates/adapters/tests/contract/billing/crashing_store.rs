@@ -17,6 +17,9 @@ use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refun
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
 use souk_domain::publishing::bundle::Uploads;
+use souk_domain::publishing::StoredPreferences;
+use souk_domain::publishing::access_tokens::AccessTokens;
+use souk_domain::publishing::invitations::Invitations;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -145,6 +148,9 @@ impl UnitOfWork for CrashingUnit {
         found_payments: FoundPayments;
         owner_notices: OwnerNotices;
         process_reports: ProcessReports;
+        access_tokens: AccessTokens;
+        invitations: Invitations;
+        preferences: StoredPreferences;
         personal_data: PersonalData;
         outbox: Outbox;
     }

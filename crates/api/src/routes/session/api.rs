@@ -126,8 +126,13 @@ impl SessionApi {
     ) -> Result<Json<SessionModel>, Problem> {
         let link = token_hash(&claim.token);
         access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await?;
-        let passports = app.ctx.store.read().await?.users().passports(&caller.0.user.did).await?;
-        let caller = Caller { passports, ..caller.0 };
-        Ok(Json(SessionModel { user: Some(UserModel::from(&caller)) }))
+        session_of(&app, caller.0).await
     }
+}
+
+/// The session of a user whose passports have changed.
+pub async fn session_of(app: &App, caller: Caller) -> Result<Json<SessionModel>, Problem> {
+    let passports = app.ctx.store.read().await?.users().passports(&caller.user.did).await?;
+    let caller = Caller { passports, ..caller };
+    Ok(Json(SessionModel { user: Some(UserModel::from(&caller)) }))
 }

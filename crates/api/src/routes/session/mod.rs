@@ -3,5 +3,5 @@
 mod api;
 mod logins;
 
-pub use api::SessionApi;
+pub use api::{SessionApi, SessionModel, session_of};
 pub use logins::LoginsApi;

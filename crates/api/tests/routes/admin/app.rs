@@ -8,7 +8,7 @@ use poem::{EndpointExt, Response};
 use serde_json::{Value, json};
 use souk_adapters::bundles::LocalBundleReader;
 use souk_adapters::files::{FileStore, SpoolFolder};
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, HmacSigner};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
@@ -99,6 +99,7 @@ impl TestApp {
                 has_mail_server: false,
             },
             did_auth_tokens: Arc::new(AppDidAuthTokens::new(AppKey::from_seed(&[1; 32]))),
+            token_keys: Arc::new(Ed25519TokenKeys),
             tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),

@@ -1,0 +1,6 @@
+//! The access tokens of the signed-in developer.
+
+mod api;
+mod model;
+
+pub use api::AccessTokensApi;

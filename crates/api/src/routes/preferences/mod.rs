@@ -1,0 +1,6 @@
+//! The preferences of publishing, for administrators.
+
+mod api;
+mod model;
+
+pub use api::PreferencesApi;

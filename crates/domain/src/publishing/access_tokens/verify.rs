@@ -1,0 +1,107 @@
+//! Decides whether a token may do something: it exists, is valid for this app and act, and its owner is still a developer.
+
+use super::create::developer_passport;
+use super::{AccessToken, TokenKeys, TokenScope};
+use crate::access::Did;
+use crate::context::Context;
+use crate::shared::{StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// The signature of an uploaded manifest: `signatures[0]` of the wire protocol (reference/store.md 5.3), with the digest of the canonical
+/// JSON of the metadata that was uploaded.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedManifest<'a> {
+    /// The signer, which names the token.
+    pub signer: &'a Did,
+    /// SHA3-256 of the canonical JSON.
+    pub digest: &'a [u8; 32],
+    /// Multibase base58btc.
+    pub signature: &'a str,
+}
+
+/// What a token is used for.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenUse<'a> {
+    pub scope: TokenScope,
+    /// The app that it concerns.
+    pub app_did: &'a Did,
+    pub app_name: &'a str,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error("AccessToken does not exist, make sure you have set a right AccessToken")]
+    Unknown,
+    #[error("invalid signature")]
+    InvalidSignature,
+    #[error("This access token has expired")]
+    Expired,
+    #[error("This access token does not allow {}", .0.name())]
+    OutOfScope(TokenScope),
+    #[error("This access token is not valid for the app {0}")]
+    OtherApp(String),
+    #[error("Your developer passport not found or has been revoked")]
+    NotDeveloper,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The owner of a token whose signature is valid may do this with it now. A long call asks again in its last unit of work, because the
+/// token or the passport can have been revoked meanwhile.
+pub async fn authorize_token(
+    unit: &mut dyn UnitOfWork,
+    now: Timestamp,
+    id: &Did,
+    wanted: &TokenUse<'_>,
+) -> Result<AccessToken, TokenError> {
+    let token = unit.access_tokens().find(id).await?.ok_or(TokenError::Unknown)?;
+    check_valid(unit, now, &token).await?;
+    if !token.scopes.contains(&wanted.scope) {
+        return Err(TokenError::OutOfScope(wanted.scope));
+    }
+    let is_of_app = |text: &str| token.apps.iter().any(|pattern| pattern.matches(text));
+    if !is_of_app(wanted.app_name) && !is_of_app(wanted.app_did.as_str()) {
+        return Err(TokenError::OtherApp(wanted.app_name.to_owned()));
+    }
+    Ok(token)
+}
+
+/// The token has not expired, and the passport under which it was created is valid.
+pub(super) async fn check_valid(unit: &mut dyn UnitOfWork, now: Timestamp, token: &AccessToken) -> Result<(), TokenError> {
+    if now >= token.expires_at {
+        return Err(TokenError::Expired);
+    }
+    let passport = developer_passport(unit, &token.owner).await?;
+    if passport.is_none_or(|passport| passport.id != token.passport_id) {
+        return Err(TokenError::NotDeveloper);
+    }
+    Ok(())
+}
+
+/// Verifies the signature of an uploaded manifest and whether its token may upload it, and stores that the token was used. Nothing that
+/// was uploaded needs to be read for this but the manifest.
+#[tracing::instrument(skip_all, fields(token = %signed.signer))]
+pub async fn verify_manifest(
+    ctx: &Context,
+    keys: &dyn TokenKeys,
+    signed: &SignedManifest<'_>,
+    wanted: &TokenUse<'_>,
+) -> Result<AccessToken, TokenError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.read().await?;
+    let token = unit.access_tokens().find(signed.signer).await?.ok_or(TokenError::Unknown)?;
+    // First, so that only the holder of the key learns more about the token.
+    if !keys.is_valid(&token.public_key, signed.digest, signed.signature) {
+        return Err(TokenError::InvalidSignature);
+    }
+    let token = authorize_token(unit.as_mut(), now, signed.signer, wanted).await?;
+    drop(unit);
+    note_use(ctx, &token, now).await?;
+    Ok(token)
+}
+
+pub(super) async fn note_use(ctx: &Context, token: &AccessToken, now: Timestamp) -> Result<(), StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.access_tokens().touch(&token.id, now).await?;
+    unit.commit().await
+}

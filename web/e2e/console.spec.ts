@@ -1,0 +1,105 @@
+import { expect, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
+import { NOW } from './fixtures/billing';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { serve } from './fixtures/server';
+
+test.beforeEach(({ page }) => page.clock.setFixedTime(NOW * 1000));
+
+for (const display of displaySettings) {
+  test(`an owner sees the publishing settings, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+    await applyDisplaySettings(page, display);
+    await serve(page, { signedIn: true, role: 'owner' });
+    await page.goto('/console/settings');
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/Publishing settings|发布设置/);
+    await expect(page.getByLabel(/Largest bundle|安装包大小上限/)).toHaveValue('500');
+    await expectAccessible(page);
+  });
+}
+
+test('each role finds the pages that it can open in the navigation', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const links = page.getByRole('navigation', { name: 'Console' }).getByRole('link');
+  await serve(page, { signedIn: true, role: 'owner' });
+  await page.goto('/console');
+  await expect(page).toHaveURL('/console/developers');
+  await expect(links.filter({ hasText: 'Store health' })).toHaveCount(1);
+  await expect(links.filter({ hasText: 'Developers' })).toHaveAttribute('aria-current', 'page');
+  await serve(page, { signedIn: true, role: 'admin' });
+  await page.goto('/console/audit-log');
+  await expect(links.filter({ hasText: 'Audit log' })).toHaveAttribute('aria-current', 'page');
+  await expect(links.filter({ hasText: 'Store health' })).toHaveCount(0);
+  await serve(page, { signedIn: true });
+  await page.goto('/console');
+  await expect(page.getByRole('heading', { level: 1, name: 'This page is for administrators' })).toBeVisible();
+  await expect(links).toHaveCount(0);
+});
+
+test('the navigation of the console opens as a dialog, on a phone', async ({ page }) => {
+  test.skip((page.viewportSize()?.width ?? 0) > 767);
+  await applyDisplaySettings(page);
+  await serve(page, { signedIn: true, role: 'owner' });
+  await page.goto('/console/settings');
+  await page.getByRole('button', { name: 'Console menu' }).click();
+  await expectAccessible(page);
+  await page.getByRole('dialog').getByRole('link', { name: 'Audit log' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible();
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+});
+
+test('saving settings keeps the form and its focus', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, role: 'owner' });
+  await page.goto('/console/settings');
+  const bundle = page.getByLabel('Largest bundle');
+  await bundle.fill('100');
+  await page.getByLabel("Store's share of each sale").fill('0.25');
+  const form = await page.locator('form#preferences').elementHandle();
+  await page.getByLabel("Store's share of each sale").press('Enter');
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+  await expect(page.getByLabel("Store's share of each sale")).toBeFocused();
+  expect(await form?.evaluate((element) => element.isConnected)).toBe(true);
+  await expect(bundle).toHaveValue('100');
+  await bundle.fill('200');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Save settings' })).toBeFocused();
+  const sent = recorded.calls.filter(({ method }) => method === 'PUT').map(({ body }) => body);
+  expect(sent).toMatchObject([
+    { bundle_max_mb: 100, store_share: '0.25', version: 0 },
+    { bundle_max_mb: 200, store_share: '0.25', version: 1 },
+  ]);
+});
+
+test('settings that someone else has changed are reloaded on request', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, role: 'owner' });
+  await page.goto('/console/settings');
+  await page.getByLabel('Largest bundle').fill('100');
+  recorded.billing.preferences = { ...recorded.billing.preferences, version: 7, bundle_max_mb: 40 };
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Someone else has changed these settings in the meantime.')).toBeVisible();
+  await expect(page.getByLabel('Largest bundle')).toHaveValue('100');
+  await page.getByRole('button', { name: 'Reload settings' }).click();
+  await expect(page.getByLabel('Largest bundle')).toHaveValue('40');
+  await page.getByLabel('Largest bundle').fill('50');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+});
+
+test('a field that is not valid is named, and a sensitive change asks for a sign-in', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, role: 'owner', needSignIn: ['PUT /console/preferences'] });
+  await page.goto('/console/settings');
+  const share = page.getByLabel("Store's share of each sale");
+  await share.fill('1.5');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Enter a value from 0 to 1.')).toBeVisible();
+  await expect(share).toBeFocused();
+  expect(recorded.calls.some(({ method }) => method === 'PUT')).toBe(false);
+  await share.fill('0.5');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Settings saved.')).toHaveCount(0);
+  await page.getByRole('button', { name: /Sign in/ }).click();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+});

@@ -7,23 +7,13 @@ cd "$(dirname "$0")/.."
 scripts/need.sh headless-shell fonts
 scripts/web.sh build
 
-folder=$(mktemp -d "$(scripts/temp-parent.sh)/souk-e2e.XXXXXX")
-server=
-clean() {
-    status=$?
-    trap - EXIT
-    [ -z "$server" ] || { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
-    # Page views are left out of the log, because they would push the names of failed tests out of sight.
-    [ "$status" = 0 ] || grep -v page_view "$folder/log" | tail -n 20 >&2 || true
-    # A browser that is shutting down may still write there; that must not fail the run.
-    rm -rf "$folder" || true
-    exit "$status"
-}
-trap clean EXIT
+root=$(mktemp -d "$(scripts/temp-parent.sh)/souk-e2e.XXXXXX")
+# A browser that is shutting down may still write there; that must not fail the run.
+trap 'rm -rf "$root" || true' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Starts the store with the given arguments, and exports its address and its owner's link.
+# Starts the store of this network with the given arguments, and exports its address and its owner's link.
 start() {
     # Created before the server starts, because the loop below reads it immediately.
     : >"$folder/out"
@@ -50,30 +40,67 @@ stop() {
     server=
 }
 
-# Whether the tests at this kind of network run: all do, unless NETWORK or a Playwright argument selects some.
-wants() { [ "${NETWORK:-$1}" = "$1" ] && { [ -n "${NETWORK:-}" ] || [ "$arguments" = 0 ]; }; }
-arguments=$#
-
 # Browser profiles and temporary files are removed with the folder.
-if [ "${NETWORK:-free}" = free ]; then
+browse() { (cd web && TMPDIR=$folder npx playwright test "$@"); }
+
+free() {
     start --demo --listen 127.0.0.1:0
-    (cd web && TMPDIR=$folder npx playwright test "$@")
-    stop
-    rm -rf "$folder/data"
-fi
-# A store at a network that charges gas. NETWORK=gas runs these tests only.
-if wants gas; then
+    browse "$@"
+}
+
+# A store at a network that charges gas.
+gas() {
     start --demo --listen 127.0.0.1:0 --sandbox-gas-price 10000000000000
-    (cd web && TMPDIR=$folder NETWORK=gas npx playwright test "$@")
-    stop
-    rm -rf "$folder/data"
-fi
-# A store whose sandbox is switched off after a purchase. NETWORK=off runs these tests only.
-if wants off; then
+    NETWORK=gas browse "$@"
+}
+
+# A store whose sandbox is switched off after a purchase.
+off() {
     start --demo --listen 127.0.0.1:0
-    (cd web && TMPDIR=$folder NETWORK=off npx playwright test --project before)
+    NETWORK=off browse --project before
     stop
     # At the same address, so that its browsers stay signed in.
     start --sandbox off --listen "${SOUK_URL#http://}"
-    (cd web && TMPDIR=$folder NETWORK=off npx playwright test --project off "$@")
+    NETWORK=off browse --project off "$@"
+}
+
+# Runs the tests of a network against a store of its own.
+run() (
+    set -e
+    network=$1
+    shift
+    folder=$root/$network
+    mkdir "$folder"
+    server=
+    clean() {
+        status=$?
+        trap - EXIT
+        [ -z "$server" ] || { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
+        # Page views are left out of the log, because they would push the names of failed tests out of sight.
+        [ "$status" = 0 ] || grep -v page_view "$folder/log" | tail -n 20 >&2 || true
+        exit "$status"
+    }
+    trap clean EXIT
+    "$network" "$@"
+)
+
+# NETWORK=free, gas or off selects one; with arguments for Playwright alone, it is free.
+if [ -n "${NETWORK:-}" ] || [ "$#" -gt 0 ]; then
+    run "${NETWORK:-free}" "$@"
+    exit
 fi
+# The two small ones beside the large one: their stores and browsers mostly wait.
+others=()
+for network in gas off; do
+    run "$network" >"$root/$network.txt" 2>&1 &
+    others+=("$network:$!")
+done
+# A function that is called in a condition would go on after an error.
+set +e
+run free
+failed=$?
+for other in "${others[@]}"; do
+    wait "${other#*:}" || failed=1
+    cat "$root/${other%:*}.txt"
+done
+exit "$failed"

@@ -21,10 +21,12 @@ print_times() {
         printf '%4d:%02d  %s\n' $((seconds / 60)) $((seconds % 60)) "${names[i]}"
     done
     printf '%4d:%02d  in total\n' $((SECONDS / 60)) $((SECONDS % 60))
+    rm -f "$web_log"
     [ "$status" = 0 ] || printf 'failed in the step "%s"\n' "${names[-1]}"
     exit "$status"
 }
 trap print_times EXIT
+web_log=$(mktemp)
 
 step "tools"
 scripts/need.sh postgresql redis headless-shell fonts poppler
@@ -39,11 +41,17 @@ cargo fmt --all --check
 # Both sides of a merge once stood in a guide.
 if git grep -nE '^(<{7}|>{7}) '; then echo "test.sh: these lines are left from a merge" >&2; exit 1; fi
 
-step "web: lint, unit tests, types, build, size budgets"
-(cd web && npm run lint && npm test && npm run build)
-
-step "clippy"
-cargo clippy --workspace --all-targets --all-features -- -D warnings
+# The tools of the web use one core at a time, and so does the compiler whenever one crate waits for another.
+step "clippy; and the web: lint, unit tests, types, build, size budgets"
+# The server does not compile without this folder.
+mkdir -p web/dist
+(cd web && npm run lint && npm test && npm run build) >"$web_log" 2>&1 &
+web=$!
+lint=0
+cargo clippy --workspace --all-targets --all-features -- -D warnings || lint=$?
+wait "$web" || { cat "$web_log"; exit 1; }
+tail -n 3 "$web_log"
+[ "$lint" = 0 ]
 
 # One build of all packages, because building the binary alone would compile the dependencies again with other features.
 step "build of the rust tests and the binary"

@@ -70,7 +70,8 @@ const SANDBOX_OFF = [
 
 export default defineConfig({
   testDir: 'e2e',
-  outputDir: 'test-results',
+  // Runs at different networks take place at the same time.
+  outputDir: `test-results/${network ?? 'free'}`,
   // The browsers wait half of the time, so that two cores serve three of them.
   workers: 3,
   timeout: 30_000,
@@ -86,12 +87,15 @@ export default defineConfig({
             {
               name: 'desktop',
               testMatch: MOCKED,
+              // Otherwise one worker would run the longest file alone at the end.
+              fullyParallel: true,
               ...(all ? {} : { grepInvert: PHONE_SCREEN }),
               use: { viewport: { width: 1280, height: 800 }, launchOptions },
             },
             {
               name: 'phone',
               testMatch: MOCKED,
+              fullyParallel: true,
               ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
               use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
             },

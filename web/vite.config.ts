@@ -101,8 +101,18 @@ export default defineConfig({
   server: { host: '127.0.0.1', proxy },
   preview: { host: '127.0.0.1', proxy },
   test: {
-    environment: 'happy-dom',
-    include: ['src/**/*.test.{ts,tsx}'],
-    setupFiles: ['src/testing/setup.ts'],
+    // A browser's environment takes longer to set up than most tests run, so only tests of components have one, and files that say so.
+    projects: [
+      { extends: true, test: { name: 'rules', environment: 'node', include: ['src/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'components',
+          environment: 'happy-dom',
+          include: ['src/**/*.test.tsx'],
+          setupFiles: ['src/testing/setup.ts'],
+        },
+      },
+    ],
   },
 } as Parameters<typeof defineConfig>[0]);

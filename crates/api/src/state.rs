@@ -9,7 +9,7 @@ use souk_domain::events::Realtime;
 use souk_domain::payment::MethodKind;
 use souk_domain::privacy::PersonalDataExports;
 use souk_domain::publishing::access_tokens::TokenKeys;
-use souk_domain::publishing::bundle::{AppDids, BundleReader, Signers, Spool, UploadLimits};
+use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool};
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
 use std::sync::Arc;
@@ -80,9 +80,7 @@ pub const UPLOAD_PROGRESS: Duration = Duration::from_secs(30);
 pub struct Publishing {
     pub dids: Arc<dyn AppDids>,
     pub reader: Arc<dyn BundleReader>,
-    pub signers: Arc<dyn Signers>,
     pub spool: Arc<dyn Spool>,
-    pub limits: UploadLimits,
     /// How long an upload may make no progress: [`UPLOAD_PROGRESS`], except in tests.
     pub progress: Duration,
     pub slots: UploadSlots,

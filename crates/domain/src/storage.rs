@@ -14,9 +14,9 @@ use crate::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNotices, P
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::privacy::PersonalData;
-use crate::publishing::bundle::Uploads;
 use crate::publishing::StoredPreferences;
 use crate::publishing::access_tokens::AccessTokens;
+use crate::publishing::bundle::Uploads;
 use crate::publishing::invitations::Invitations;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};

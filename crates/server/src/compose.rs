@@ -25,7 +25,7 @@ use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
-use souk_domain::publishing::bundle::{ORPHAN_AGE, UploadLimits, sweep_files};
+use souk_domain::publishing::bundle::{ORPHAN_AGE, sweep_files};
 use souk_domain::shared::{Clock, Random, StorageError};
 use souk_domain::storage::Store;
 use souk_sandbox::store::SandboxDb;
@@ -314,7 +314,6 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
             reader: Arc::new(reader.clone()),
             spool: Arc::new(spool.clone()),
             files: Arc::new(files.clone()),
-            limits: UploadLimits::default(),
         },
     });
     Ok(Parts {

@@ -20,7 +20,6 @@ use souk_api::routes::store::StoreModel;
 use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
 use souk_domain::access;
 use souk_domain::payment::Sandbox;
-use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::Text;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -194,9 +193,7 @@ fn app(args: &ServeArgs, parts: &Parts, limits: Arc<Limits>) -> App {
         publishing: Publishing {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(parts.reader.clone()),
-            signers: Arc::new(PassportSigners),
             spool: Arc::new(parts.spool.clone()),
-            limits: UploadLimits::default(),
             progress: UPLOAD_PROGRESS,
             slots: UploadSlots::default(),
         },

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { setLivemode } from '@/lib/livemode';
 import { setLocale } from '@/lib/locale';

@@ -5,7 +5,8 @@ use super::columns::{read_json, to_json};
 use async_trait::async_trait;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use souk_domain::publishing::{ImageType, PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference, StoredPreferences};
+use souk_domain::publishing::bundle::PictureFormat;
+use souk_domain::publishing::{PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference, StoredPreferences};
 use souk_domain::shared::StorageError;
 
 pub struct SqlPreferences<'s>(pub &'s mut Connection);
@@ -100,7 +101,7 @@ impl Form {
             publish_stake: StakePreference { amount: self.publish_stake_amount, waiting_days: self.publish_waiting_days },
             bundle_max_mb: self.bundle_max_mb,
             logo_max_kb: self.logo_max_kb,
-            logo_types: self.logo_types.iter().map(|name| ImageType::from_name(name)).collect::<Option<_>>()?,
+            logo_types: self.logo_types.iter().map(|name| PictureFormat::from_name(name)).collect::<Option<_>>()?,
             image_max_mb: self.image_max_mb,
             image_count_min: self.image_count_min,
             image_count_max: self.image_count_max,

@@ -25,9 +25,9 @@ use souk_domain::operation::{ClockStates, FoundPayments, HourlyCounts, OwnerNoti
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::privacy::PersonalData;
-use souk_domain::publishing::bundle::Uploads;
 use souk_domain::publishing::StoredPreferences;
 use souk_domain::publishing::access_tokens::AccessTokens;
+use souk_domain::publishing::bundle::Uploads;
 use souk_domain::publishing::invitations::Invitations;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, CheckState, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{
-    FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, VersionStatus, parse_version,
+    FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
 };
+use souk_domain::publishing::review::VersionStatus;
 use souk_domain::shared::{StorageError, Timestamp, VersionId};
 use std::collections::BTreeMap;
 

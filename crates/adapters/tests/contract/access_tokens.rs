@@ -3,13 +3,13 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, context, did, id, read, user};
 use souk_adapters::identity::{AppKey, Ed25519TokenKeys};
 use souk_adapters::on_both;
-use souk_adapters::persistence::Database;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::{Did, Passport, Role};
+use souk_domain::context::Context;
 use souk_domain::publishing::access_tokens::{
-    AccessToken, AppPattern, CreateTokenError, DeleteTokenError, NewAccessToken, RequestPurpose, SignedManifest, SignedRequest, TOKENS_MAX,
-    TokenError, TokenKeys, TokenScope, TokenUse, create_access_token, delete_access_token, list_access_tokens, order_expiry_reminders,
-    verify_manifest, verify_request,
+    AccessToken, AppPattern, CreateTokenError, DeleteTokenError, NewAccessToken, RequestPurpose, SignedRequest, TOKENS_MAX, TokenError,
+    TokenScope, TokenUse, authorize_token, create_access_token, delete_access_token, list_access_tokens, order_expiry_reminders,
+    verify_request,
 };
 use souk_domain::shared::Timestamp;
 
@@ -33,39 +33,15 @@ fn new_token(name: &str) -> NewAccessToken {
     }
 }
 
-async fn create(db: &TestDatabase, new: NewAccessToken) -> Result<AccessToken, CreateTokenError> {
-    let created = create_access_token(&context(db, at(0)), &Ed25519TokenKeys, &did("z1anna"), new).await;
+async fn create(ctx: &Context, new: NewAccessToken) -> Result<AccessToken, CreateTokenError> {
+    let created = create_access_token(ctx, &Ed25519TokenKeys, &did("z1anna"), new).await;
     created.map(|created| created.token)
 }
 
-/// The key and the signed manifest of the golden vector (reference/store.md 5.1).
-const SIGNER: &str = "z1muQ3xqHQK2uiACHyChikobsiY5kLqtShA";
-const PUBLIC_KEY: &str = "zGP3jQCkz7WcgRo4nbrVGeUmCCbR5BgsDMgN6SFitwj8A";
-const SIGNATURE: &str = "z2kws7uJNGrFAj3KbPFnHSiMuiPVomxen85Nw87C8go8rNCbvfwaKG3BiJm32FqTwfLfcqLeHGVFgwCSMQcdyAWBG";
-const MANIFEST: &str = r#"{"b":{"a":[1,2],"z":1},"did":"z8ia4e5vAeDsQEE2P26bQqz9oWR1Lxg9qUMaV","name":"hello-app","signatures":[{"created":"2026-01-01T00:00:00.000Z","name":"hello-app","pk":"zGP3jQCkz7WcgRo4nbrVGeUmCCbR5BgsDMgN6SFitwj8A","signer":"z1muQ3xqHQK2uiACHyChikobsiY5kLqtShA","type":"ED25519"}],"version":"1.0.0"}"#;
-
-/// Gives Anna a token with the key of the golden vector, with the rights of a new one.
-async fn signer(db: &TestDatabase) {
-    let token = create(db, new_token("ci")).await.expect("creates");
-    let token = AccessToken { id: did(SIGNER), public_key: PUBLIC_KEY.to_owned(), name: "signer".to_owned(), ..token };
-    let mut unit = begin(db).await;
-    unit.access_tokens().insert(&token).await.expect("inserts");
-    unit.commit().await.expect("commits");
-}
-
-/// Verifies the manifest as of a token, for an app.
-async fn verify(
-    db: &Database,
-    now: Timestamp,
-    signer: &str,
-    signature: &str,
-    scope: TokenScope,
-    app: &str,
-) -> Result<AccessToken, TokenError> {
-    let (signer, app_did, digest) = (did(signer), did("z8app"), Ed25519TokenKeys.digest(MANIFEST.as_bytes()));
-    let signed = SignedManifest { signer: &signer, digest: &digest, signature };
-    let wanted = TokenUse { scope, app_did: &app_did, app_name: app };
-    verify_manifest(&context(db, now), &Ed25519TokenKeys, &signed, &wanted).await
+/// Uses a token for an app.
+async fn authorize(db: &TestDatabase, now: Timestamp, token: &Did, scope: TokenScope, app: &str) -> Result<AccessToken, TokenError> {
+    let wanted = TokenUse { scope, app_did: &did("z8app"), app_name: app };
+    authorize_token(&mut *read(db).await, now, token, &wanted).await
 }
 
 fn base58(bytes: &[u8]) -> String {
@@ -152,38 +128,39 @@ on_both! {
     }
 
     async fn a_new_token_is_checked_and_bounded(db: &TestDatabase) {
-        assert!(matches!(create(db, new_token("ci")).await, Err(CreateTokenError::NotDeveloper)));
+        let ctx = context(db, at(0));
+        assert!(matches!(create(&ctx, new_token("ci")).await, Err(CreateTokenError::NotDeveloper)));
         passport(db, "pass_1", Role::Owner).await;
-        assert!(matches!(create(db, new_token("ci")).await, Err(CreateTokenError::NotDeveloper)), "an owner is no developer");
+        assert!(matches!(create(&ctx, new_token("ci")).await, Err(CreateTokenError::NotDeveloper)), "an owner is no developer");
         passport(db, "pass_2", Role::Developer).await;
-        let error = create(db, new_token(" ")).await.expect_err("is refused");
+        let error = create(&ctx, new_token(" ")).await.expect_err("is refused");
         assert_eq!(error.to_string(), "Access Token Name is required");
-        assert!(matches!(create(db, new_token(&"n".repeat(65))).await, Err(CreateTokenError::NameTooLong)));
-        assert!(matches!(create(db, NewAccessToken { scopes: [].into(), ..new_token("ci") }).await, Err(CreateTokenError::NoScope)));
-        assert!(matches!(create(db, NewAccessToken { apps: Vec::new(), ..new_token("ci") }).await, Err(CreateTokenError::AppPatterns)));
+        assert!(matches!(create(&ctx, new_token(&"n".repeat(65))).await, Err(CreateTokenError::NameTooLong)));
+        assert!(matches!(create(&ctx, NewAccessToken { scopes: [].into(), ..new_token("ci") }).await, Err(CreateTokenError::NoScope)));
+        assert!(matches!(create(&ctx, NewAccessToken { apps: Vec::new(), ..new_token("ci") }).await, Err(CreateTokenError::AppPatterns)));
         for days in [0, 366] {
-            let refused = create(db, NewAccessToken { lifetime_days: days, ..new_token("ci") }).await;
+            let refused = create(&ctx, NewAccessToken { lifetime_days: days, ..new_token("ci") }).await;
             assert!(matches!(refused, Err(CreateTokenError::Lifetime)), "{days}");
         }
-        let token = create(db, new_token("  ci ")).await.expect("creates");
+        let token = create(&ctx, new_token("  ci ")).await.expect("creates");
         assert_eq!((token.name.as_str(), token.passport_id.as_str()), ("ci", "pass_2"));
         assert_eq!((token.expires_at, token.remind_at), (at(90 * DAY), Some(at(83 * DAY))));
-        let short = create(db, NewAccessToken { lifetime_days: 1, ..new_token("short") }).await.expect("creates");
+        let short = create(&ctx, NewAccessToken { lifetime_days: 1, ..new_token("short") }).await.expect("creates");
         assert_eq!(short.remind_at, Some(at(DAY * 3 / 4)));
-        assert!(matches!(create(db, new_token("ci")).await, Err(CreateTokenError::NameTaken(name)) if name == "ci"));
+        assert!(matches!(create(&ctx, new_token("ci")).await, Err(CreateTokenError::NameTaken(name)) if name == "ci"));
         let mut unit = begin(db).await;
         for number in 2..TOKENS_MAX {
             let filler = AccessToken { passport_id: id("pass_2"), ..row(&format!("filler{number}"), None, at(9)) };
             unit.access_tokens().insert(&filler).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
-        assert!(matches!(create(db, new_token("one-more")).await, Err(CreateTokenError::TooMany)));
+        assert!(matches!(create(&ctx, new_token("one-more")).await, Err(CreateTokenError::TooMany)));
     }
 
     async fn a_token_is_deleted_by_typing_its_name(db: &TestDatabase) {
         passport(db, "pass_1", Role::Developer).await;
-        let token = create(db, new_token("ci")).await.expect("creates");
         let ctx = context(db, at(0));
+        let token = create(&ctx, new_token("ci")).await.expect("creates");
         let delete = async |owner: Did, typed: &str| delete_access_token(&ctx, &owner, &token.id, typed).await;
         assert!(matches!(delete(did("z1anna"), "CI").await, Err(DeleteTokenError::NameDiffers)));
         assert!(matches!(delete(did("z1bob"), "ci").await, Err(DeleteTokenError::NotFound)));
@@ -192,22 +169,20 @@ on_both! {
         assert_eq!(list_access_tokens(&ctx, &did("z1anna")).await.expect("lists"), []);
     }
 
-    async fn a_manifest_is_accepted_from_a_valid_token_for_its_scopes_and_apps_only(db: &TestDatabase) {
+    async fn a_token_is_valid_for_its_scopes_and_apps_until_it_expires(db: &TestDatabase) {
         passport(db, "pass_1", Role::Developer).await;
-        signer(db).await;
-        let (publish, yank) = (TokenScope::PublishNew, TokenScope::Yank);
-        verify(db, at(20), SIGNER, SIGNATURE, publish, "atlas-pro").await.expect("is accepted");
-        let used = read(db).await.access_tokens().find(&did(SIGNER)).await.expect("reads").expect("exists").last_used_at;
-        assert_eq!(used, Some(at(20)));
+        let token = create(&context(db, at(0)), new_token("ci")).await.expect("creates").id;
+        let (publish, yank, last) = (TokenScope::PublishNew, TokenScope::Yank, at(90 * DAY - 1));
+        let stranger = did("z1stranger");
+        authorize(db, last, &token, publish, "atlas-pro").await.expect("is accepted");
         let refused = [
-            (at(20), "z1stranger", SIGNATURE, publish, "atlas-pro", "AccessToken does not exist, make sure you have set a right AccessToken"),
-            (at(20), SIGNER, "zNone", publish, "atlas-pro", "invalid signature"),
-            (at(90 * DAY), SIGNER, SIGNATURE, publish, "atlas-pro", "This access token has expired"),
-            (at(20), SIGNER, SIGNATURE, yank, "atlas-pro", "This access token does not allow yank"),
-            (at(20), SIGNER, SIGNATURE, publish, "orbit", "This access token is not valid for the app orbit"),
+            (at(20), &stranger, publish, "atlas-pro", "AccessToken does not exist, make sure you have set a right AccessToken"),
+            (at(90 * DAY), &token, publish, "atlas-pro", "This access token has expired"),
+            (at(20), &token, yank, "atlas-pro", "This access token does not allow yank"),
+            (at(20), &token, publish, "orbit", "This access token is not valid for the app orbit"),
         ];
-        for (now, token, signature, scope, app, message) in refused {
-            let error = verify(db, now, token, signature, scope, app).await.expect_err("is refused");
+        for (now, token, scope, app, message) in refused {
+            let error = authorize(db, now, token, scope, app).await.expect_err("is refused");
             assert_eq!(error.to_string(), message);
         }
     }
@@ -258,16 +233,17 @@ on_both! {
 
     async fn a_passport_that_is_issued_again_does_not_revive_the_tokens_of_the_revoked_one(db: &TestDatabase) {
         passport(db, "pass_1", Role::Developer).await;
-        signer(db).await;
+        let ctx = context(db, at(0));
+        let token = create(&ctx, new_token("ci")).await.expect("creates").id;
         let mut unit = begin(db).await;
         assert!(unit.users().revoke_passport(&id("pass_1"), at(1)).await.expect("revokes"));
         unit.commit().await.expect("commits");
         let scope = TokenScope::PublishNew;
-        let refused = verify(db, at(2), SIGNER, SIGNATURE, scope, "atlas-pro").await;
+        let refused = authorize(db, at(2), &token, scope, "atlas-pro").await;
         assert!(matches!(refused, Err(TokenError::NotDeveloper)), "{refused:?}");
         passport(db, "pass_2", Role::Developer).await;
-        let refused = verify(db, at(3), SIGNER, SIGNATURE, scope, "atlas-pro").await;
+        let refused = authorize(db, at(3), &token, scope, "atlas-pro").await;
         assert!(matches!(refused, Err(TokenError::NotDeveloper)), "{refused:?}");
-        create(db, new_token("new")).await.expect("a new one is valid under the new passport");
+        create(&ctx, new_token("new")).await.expect("a new one is valid under the new passport");
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, context, read};
 use souk_adapters::on_both;
+use souk_domain::publishing::bundle::PictureFormat;
 use souk_domain::publishing::{
-    ChangePreferencesError, ImageType, PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference, change_preferences,
+    ChangePreferencesError, PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference, change_preferences,
 };
 
 /// Preferences of which each differs from the default.
@@ -17,7 +18,7 @@ fn changed() -> Preferences {
         publish_stake: StakePreference { amount: "0.000001".parse().expect("a decimal"), waiting_days: 4 },
         bundle_max_mb: 20,
         logo_max_kb: 50,
-        logo_types: [ImageType::Png].into(),
+        logo_types: [PictureFormat::Png].into(),
         image_max_mb: 2,
         image_count_min: 1,
         image_count_max: 9,

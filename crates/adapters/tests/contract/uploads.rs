@@ -5,9 +5,8 @@ use semver::Version;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlUploads;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, Finding, KnownName, Rule};
-use souk_domain::publishing::bundle::{
-    FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, VersionStatus,
-};
+use souk_domain::publishing::bundle::{FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
+use souk_domain::publishing::review::VersionStatus;
 use souk_domain::shared::VersionId;
 use souk_domain::store::App;
 
@@ -107,7 +106,7 @@ on_both! {
         let mut connection = db.begin().await.expect("begins");
         let mut uploads = SqlUploads(&mut connection);
         uploads.insert_app(&uploaded_app("z1", "hello")).await.expect("inserts");
-        for (index, status) in VersionStatus::ALL.into_iter().enumerate() {
+        for (index, status) in VersionStatus::ALL.iter().copied().enumerate() {
             let one = UploadedVersion { status, ..version(&format!("ver_{index}"), &format!("1.{index}.0")) };
             uploads.insert_version(&one).await.expect("inserts");
             let under_review = uploads.is_under_review(&one.app).await.expect("reads");

@@ -3,6 +3,7 @@
 use super::Problem;
 use crate::state::Site;
 use poem::http::StatusCode;
+use souk_domain::publishing::access_tokens::TokenError;
 use souk_domain::publishing::bundle::checks::RunChecksError;
 use souk_domain::publishing::bundle::{PictureError, SignatureError, UploadError};
 
@@ -35,8 +36,10 @@ impl Problem {
                 SignatureError::Invalid => "SIGNATURE_INVALID",
                 SignatureError::NotFresh => "SIGNATURE_NOT_FRESH",
             }),
-            UploadError::UnknownToken => Self::new(StatusCode::UNAUTHORIZED, at("/developer/access-tokens")).code("ACCESS_TOKEN_UNKNOWN"),
-            UploadError::Forbidden { reason } => Self::new(StatusCode::FORBIDDEN, at("/")).code("UPLOAD_FORBIDDEN").param("reason", reason),
+            UploadError::Token(TokenError::Unknown) => {
+                Self::new(StatusCode::UNAUTHORIZED, at("/developer/access-tokens")).code("ACCESS_TOKEN_UNKNOWN")
+            }
+            UploadError::Token(error) => error.into(),
             UploadError::NotOwner => Self::new(StatusCode::FORBIDDEN, at("/developer/apps")).code("NOT_OWNER"),
             UploadError::Blocked { did } => Self::bad(at("/")).code("APP_BLOCKED").param("did", did),
             UploadError::InReview { did } => bad().code("APP_IN_REVIEW").param("did", did),

@@ -41,7 +41,6 @@ use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{KnownInstallation, TrustedClock};
 use souk_domain::payment::MethodKind;
-use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::{Language, LoginId, Random, SubscriptionId, Text, Timestamp};
 use souk_workers::jobs::{Checks, Jobs};
 use std::io::Write;
@@ -375,7 +374,6 @@ fn start(
             reader: Arc::new(reader.clone()),
             spool: Arc::new(spool.clone()),
             files: Arc::new(files.clone()),
-            limits: UploadLimits::default(),
         },
     };
     let work = Work {
@@ -396,9 +394,7 @@ fn start(
         publishing: Publishing {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader),
-            signers: Arc::new(PassportSigners),
             spool: Arc::new(spool),
-            limits: UploadLimits::default(),
             progress: UPLOAD_PROGRESS,
             slots: UploadSlots::default(),
         },

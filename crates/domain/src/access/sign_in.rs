@@ -135,6 +135,11 @@ impl Caller {
     pub fn is_admin(&self) -> bool {
         self.role().is_some_and(Role::is_admin)
     }
+
+    #[must_use]
+    pub fn is_reviewer(&self) -> bool {
+        self.role().is_some_and(Role::is_reviewer)
+    }
 }
 
 /// Finds the user who is signed in by a cookie.

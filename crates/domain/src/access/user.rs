@@ -38,6 +38,12 @@ impl Role {
     pub const fn is_admin(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
     }
+
+    /// Whether the role can judge versions: reviewers, owners and admins.
+    #[must_use]
+    pub const fn is_reviewer(self) -> bool {
+        matches!(self, Self::Reviewer) || self.is_admin()
+    }
 }
 
 /// A user who has signed in with a wallet at least once, identified by DID.

@@ -8,7 +8,5 @@ mod preferences;
 mod preferences_admin;
 pub mod review;
 
-pub use preferences::{
-    ImageType, MAX_DECIMALS, PermissionMode, PreferenceError, PreferenceProblem, Preferences, ReviewType, StakePreference,
-};
+pub use preferences::{MAX_DECIMALS, PermissionMode, PreferenceError, PreferenceProblem, Preferences, ReviewType, StakePreference};
 pub use preferences_admin::{ChangePreferencesError, PreferencesRecord, StoredPreferences, change_preferences, find_preferences};

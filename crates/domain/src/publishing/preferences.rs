@@ -1,5 +1,6 @@
 //! What the owner decides about publishing (reference/store.md 2): who may publish, what is reviewed, stakes, limits and prices.
 
+use super::bundle::PictureFormat;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -48,16 +49,6 @@ named! {
     }
 }
 
-named! {
-    /// A format of logos.
-    ImageType {
-        Png = "png",
-        Jpeg = "jpg",
-        Svg = "svg",
-        Webp = "webp",
-    }
-}
-
 /// A stake that developers leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StakePreference {
@@ -84,7 +75,7 @@ pub struct Preferences {
     pub bundle_max_mb: u32,
     /// In kilobytes of 2^10 bytes.
     pub logo_max_kb: u32,
-    pub logo_types: BTreeSet<ImageType>,
+    pub logo_types: BTreeSet<PictureFormat>,
     /// The size of a screenshot, in megabytes of 2^20 bytes.
     pub image_max_mb: u32,
     pub image_count_min: u32,
@@ -113,7 +104,7 @@ impl Default for Preferences {
             publish_stake: StakePreference { amount: Decimal::ONE, waiting_days: 30 },
             bundle_max_mb: 500,
             logo_max_kb: 500,
-            logo_types: ImageType::ALL.iter().copied().collect(),
+            logo_types: PictureFormat::ALL.iter().copied().collect(),
             image_max_mb: 5,
             image_count_min: 3,
             image_count_max: 5,

@@ -26,7 +26,7 @@ use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
 use souk_domain::publishing::access_tokens::TokenMailer;
-use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool, UploadLimits};
+use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool};
 use souk_domain::store::Files;
 use std::sync::Arc;
 
@@ -59,7 +59,6 @@ pub struct Checks {
     pub reader: Arc<dyn BundleReader>,
     pub spool: Arc<dyn Spool>,
     pub files: Arc<dyn Files>,
-    pub limits: UploadLimits,
 }
 
 #[async_trait]

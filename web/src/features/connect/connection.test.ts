@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '@/api/error';
 import { authUrl, type ConnectCalls, type ConnectState, connect, type StatusResponse } from './connection';

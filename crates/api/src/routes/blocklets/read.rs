@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::web::{Data, Path};
 use poem::{Body, IntoResponse, Request, Response, handler};
-use souk_domain::publishing::bundle::{ReadableVersion, VersionChoice, VersionStatus, find_readable_version};
+use souk_domain::publishing::bundle::{ReadableVersion, VersionChoice, find_readable_version};
+use souk_domain::publishing::review::VersionStatus;
 use std::sync::Arc;
 
 /// The signed document of the version that a new install gets.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 #[handler]
 pub async fn store_json(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
-    let methods = app.ctx.store.read().await?.methods().list(Mode::Live).await?;
+    let mut unit = app.ctx.store.read().await?;
+    let methods = unit.methods().list(Mode::Live).await?;
     let chain =
         methods.iter().filter(|method| method.active && method.kind == MethodKind::Arcblock).find_map(|method| match &method.settings {
             MethodSettings::Arcblock { api_host, .. } => Some(app.site.host(api_host)),
@@ -20,7 +21,7 @@ pub async fn store_json(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
     let (site, tokens) = (&app.site, &app.did_auth_tokens);
     // Tools require a description.
     let description = if site.description.en.is_empty() { &site.name } else { &site.description.en };
-    let megabytes = app.publishing.limits.archive.compressed_max >> 20;
+    let megabytes = unit.preferences().find().await?.preferences.bundle_max_mb;
     Ok(Json(json!({
         "id": tokens.app_did().as_str(),
         "pk": tokens.app_key(),

@@ -35,13 +35,7 @@ pub async fn upload(app: Data<&Arc<App>>, request: &Request, body: Body) -> Resu
 
 async fn receive(app: &App, mut parts: Parts) -> Result<Json<Value>, Problem> {
     let publishing = &app.publishing;
-    let ports = UploadPorts {
-        dids: publishing.dids.as_ref(),
-        reader: publishing.reader.as_ref(),
-        signers: publishing.signers.as_ref(),
-        files: app.files.as_ref(),
-        limits: &publishing.limits,
-    };
+    let ports = UploadPorts { dids: publishing.dids.as_ref(), reader: publishing.reader.as_ref(), files: app.files.as_ref() };
     let refused = |error: UploadError| Problem::of_upload(error, &app.site);
     let first = tokio::time::timeout(FIRST_PART, read_manifest(app, &mut parts)).await.map_err(|_| Problem::too_slow())?;
     let admitted = admit_upload(&app.ctx, &ports, first?).await.map_err(refused)?;

@@ -1,7 +1,8 @@
 use crate::problem::Problem;
 use poem_openapi::Object;
 use rust_decimal::Decimal;
-use souk_domain::publishing::{ImageType, PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference};
+use souk_domain::publishing::bundle::PictureFormat;
+use souk_domain::publishing::{PermissionMode, Preferences, PreferencesRecord, ReviewType, StakePreference};
 
 /// The preferences of publishing. Amounts, prices and shares are decimal texts.
 #[derive(Debug, Clone, Object)]
@@ -77,7 +78,7 @@ impl From<PreferencesRecord> for PreferencesModel {
 impl PreferencesModel {
     /// Parses the values; their ranges are the domain's.
     pub fn read(&self) -> Result<Preferences, Problem> {
-        let logo_types = self.logo_types.iter().map(|name| ImageType::from_name(name)).collect::<Option<_>>();
+        let logo_types = self.logo_types.iter().map(|name| PictureFormat::from_name(name)).collect::<Option<_>>();
         Ok(Preferences {
             permission_mode: PermissionMode::from_name(&self.permission_mode).ok_or_else(|| Problem::invalid("permission_mode"))?,
             review_required: self.review_required,

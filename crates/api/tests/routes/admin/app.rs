@@ -20,7 +20,6 @@ use souk_domain::access::{Did, Login, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::ProviderCustomer;
 use souk_domain::payment::*;
-use souk_domain::publishing::bundle::{PassportSigners, UploadLimits};
 use souk_domain::shared::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,9 +105,7 @@ impl TestApp {
             publishing: Publishing {
                 dids: Arc::new(CheckedAppDids),
                 reader: Arc::new(LocalBundleReader::default()),
-                signers: Arc::new(PassportSigners),
                 spool: Arc::new(SpoolFolder::new(files.path().join("uploads"), Arc::clone(&ctx.random))),
-                limits: UploadLimits::default(),
                 progress,
                 slots: UploadSlots::default(),
             },

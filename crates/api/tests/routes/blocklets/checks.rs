@@ -1,6 +1,6 @@
 //! The checks of versions: what they find, and who sees and repeats them.
 
-use super::Publishing;
+use super::{Publishing, enroll_developer};
 use crate::admin::app::Who;
 use poem::http::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use souk_adapters::identity::CheckedAppDids;
 use souk_adapters::testing::upload::TestUpload;
 use souk_domain::access::Role;
 use souk_domain::publishing::bundle::checks::{CheckPorts, run_checks};
-use souk_domain::publishing::bundle::{UploadLimits, UploadedVersion, parse_version};
+use souk_domain::publishing::bundle::{UploadedVersion, parse_version};
 use souk_domain::shared::StorageError;
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ async fn uploaded(store: &Publishing, upload: &TestUpload) -> UploadedVersion {
 async fn run(store: &Publishing, version: &UploadedVersion) -> Result<(), StorageError> {
     let files = FileStore::open(store.app.files.path()).await.expect("opens");
     let spool = SpoolFolder::new(store.app.files.path().join("uploads"), Arc::clone(&store.app.ctx.random));
-    let (dids, reader, limits) = (CheckedAppDids, LocalBundleReader::default(), UploadLimits::default());
-    let ports = CheckPorts { dids: &dids, reader: &reader, spool: &spool, files: &files, limits: &limits };
+    let (dids, reader) = (CheckedAppDids, LocalBundleReader::default());
+    let ports = CheckPorts { dids: &dids, reader: &reader, spool: &spool, files: &files };
     run_checks(&store.app.ctx, &ports, &version.id).await
 }
 
@@ -63,7 +63,7 @@ async fn an_honest_version_passes_every_check() {
 async fn a_failing_check_says_what_and_where() {
     let store = Publishing::open().await;
     let other = TestUpload::new(2, "time-keeper", "1.0.0", store.app.ctx.now());
-    store.app.enroll(other.key.did().clone(), Some(Role::Developer)).await;
+    enroll_developer(&store.app, &other.key).await;
     uploaded(&store, &other).await;
     let mut upload = store.version("tirne-keeper", "1.0.0");
     upload.files.retain(|(path, _)| !matches!(path.as_str(), "blocklet.yml" | "LICENSE" | "blocklet.md" | "README.zh.md"));

@@ -1,6 +1,6 @@
 //! What uploads cost the store: memory, threads, and places.
 
-use super::{BOUNDARY, Publishing, form};
+use super::{BOUNDARY, Publishing, enroll_developer, form};
 use crate::admin::app::TestApp;
 use futures_util::{StreamExt, stream};
 use poem::Body;
@@ -116,7 +116,7 @@ fn uploads_that_wait_for_their_senders_hold_no_thread() {
         let store = &store;
         for seed in 10..16 {
             let upload = TestUpload::new(seed, &format!("waiting-{seed}"), "1.0.0", now);
-            store.app.enroll(upload.key.did().clone(), Some(souk_domain::access::Role::Developer)).await;
+            enroll_developer(&store.app, &upload.key).await;
             let signed = upload.sign();
             let (mut head, _) = ends(&signed.document);
             head.extend(&signed.bundle[..signed.bundle.len() / 2]);

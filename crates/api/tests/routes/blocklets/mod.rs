@@ -10,9 +10,12 @@ use crate::admin::app::{TestApp, Who};
 use poem::Body;
 use poem::http::StatusCode;
 use serde_json::Value;
+use souk_adapters::identity::AppKey;
 use souk_adapters::testing::upload::{SignedUpload, TestUpload};
-use souk_domain::access::Role;
+use souk_domain::access::{Did, Role};
+use souk_domain::publishing::access_tokens::{AccessToken, AppPattern, TokenScope};
 use std::path::Path;
+use std::time::Duration;
 
 const BOUNDARY: &str = "----souk-test";
 
@@ -29,7 +32,7 @@ impl Publishing {
 
     async fn of(app: TestApp) -> Self {
         let key = TestUpload::new(1, "any", "1.0.0", app.ctx.now()).key;
-        let developer = app.enroll(key.did().clone(), Some(Role::Developer)).await;
+        let developer = enroll_developer(&app, &key).await;
         Self { app, developer }
     }
 
@@ -58,6 +61,41 @@ impl Publishing {
     fn files(&self) -> usize {
         files_below(self.app.files.path())
     }
+}
+
+/// Enrolls a developer whose access token has the key, for all apps and scopes.
+async fn enroll_developer(app: &TestApp, key: &AppKey) -> Who {
+    let did = developer_of(key);
+    let developer = app.enroll(did.clone(), Some(Role::Developer)).await;
+    give_token(app, key, &did, TokenScope::ALL, "*").await;
+    developer
+}
+
+/// The developer whose first access token has the key.
+fn developer_of(key: &AppKey) -> Did {
+    Did::from_verified(format!("{}-owner", key.did()))
+}
+
+/// Stores an access token of a developer that is valid for an hour.
+async fn give_token(app: &TestApp, key: &AppKey, owner: &Did, scopes: &[TokenScope], apps: &str) {
+    let now = app.ctx.now();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let passports = unit.users().passports(owner).await.expect("reads");
+    let token = AccessToken {
+        id: key.did().clone(),
+        owner: owner.clone(),
+        passport_id: passports.first().expect("a passport").id.clone(),
+        name: format!("token of {}", key.did()),
+        public_key: key.public_key_base58(),
+        scopes: scopes.iter().copied().collect(),
+        apps: vec![AppPattern::parse(apps).expect("a pattern")],
+        created_at: now,
+        expires_at: now.plus(Duration::from_secs(3_600)),
+        remind_at: None,
+        last_used_at: None,
+    };
+    unit.access_tokens().insert(&token).await.expect("inserts");
+    unit.commit().await.expect("commits");
 }
 
 fn files_below(folder: &Path) -> usize {

@@ -1,6 +1,6 @@
 //! Reading manifests and bundles: who may, and what they get.
 
-use super::Publishing;
+use super::{Publishing, enroll_developer};
 use crate::admin::app::Who;
 use poem::http::{Method, StatusCode};
 use serde_json::Value;
@@ -40,13 +40,14 @@ async fn a_draft_is_readable_by_its_developer_and_by_reviewers_only() {
     let (store, did, signed) = draft().await;
     let now = store.app.ctx.now();
     let other = souk_adapters::testing::upload::TestUpload::new(2, "any", "1.0.0", now).key;
-    let other = store.app.enroll(other.did().clone(), Some(Role::Developer)).await;
+    let other = enroll_developer(&store.app, &other).await;
     let (owner, admin) = (store.app.owner().await, store.app.person(Some(Role::Admin)).await);
-    let guest = store.app.person(None).await;
+    let (reviewer, guest) = (store.app.person(Some(Role::Reviewer)).await, store.app.person(None).await);
     for (who, status) in [
         (&store.developer, StatusCode::OK),
         (&owner, StatusCode::OK),
         (&admin, StatusCode::OK),
+        (&reviewer, StatusCode::OK),
         (&other, StatusCode::NOT_FOUND),
         (&guest, StatusCode::NOT_FOUND),
         (&Who::Nobody, StatusCode::NOT_FOUND),

@@ -1,11 +1,13 @@
 //! Uploads that succeed, and who may make them.
 
-use super::Publishing;
+use super::{Publishing, developer_of, enroll_developer, give_token};
 use poem::http::StatusCode;
 use serde_json::json;
 use souk_adapters::testing::upload::TestUpload;
-use souk_domain::access::Role;
-use souk_domain::publishing::bundle::{FileRole, UploadSource, VersionStatus, parse_version};
+use souk_domain::access::{Did, Role};
+use souk_domain::publishing::access_tokens::TokenScope;
+use souk_domain::publishing::bundle::{FileRole, UploadSource, parse_version};
+use souk_domain::publishing::review::VersionStatus;
 
 #[tokio::test]
 async fn an_upload_becomes_a_draft_with_its_files() {
@@ -14,7 +16,7 @@ async fn an_upload_becomes_a_draft_with_its_files() {
     assert_eq!(store.upload(&upload.sign()).await, (StatusCode::OK, json!({ "status": "uploaded" })));
     let mut unit = store.app.ctx.store.read().await.expect("reads");
     let app = unit.uploads().find_app(&upload.did()).await.expect("reads").expect("exists");
-    assert_eq!((&app.owner, app.name.as_str(), app.latest.to_string().as_str()), (upload.key.did(), "hello", "1.0.0"));
+    assert_eq!((&app.owner, app.name.as_str(), app.latest.to_string().as_str()), (&developer_of(&upload.key), "hello", "1.0.0"));
     let version = unit.uploads().find_version(&upload.did(), &app.latest).await.expect("reads").expect("exists");
     assert_eq!((version.status, version.source, version.entries), (VersionStatus::Draft, UploadSource::Cli, 10));
     let files: Vec<_> = version.files.iter().map(|file| (file.role, file.path.as_str())).collect();
@@ -103,15 +105,22 @@ async fn only_developers_upload_and_only_their_own_apps() {
     store.upload(&store.version("hello", "1.0.0").sign()).await;
     let now = store.app.ctx.now();
     let key_of = |seed| TestUpload::new(seed, "any", "1.0.0", now).key;
-    store.app.enroll(key_of(2).did().clone(), Some(Role::Developer)).await;
-    store.app.enroll(key_of(3).did().clone(), Some(Role::Owner)).await;
-    store.app.enroll(key_of(4).did().clone(), None).await;
+    enroll_developer(&store.app, &key_of(2)).await;
+    // An owner of the store is no developer: the token has the passport of an owner.
+    let owner = Did::from_verified("z1shop".to_owned());
+    store.app.enroll(owner.clone(), Some(Role::Owner)).await;
+    give_token(&store.app, &key_of(3), &owner, TokenScope::ALL, "*").await;
+    let developer = developer_of(&key_of(1));
+    give_token(&store.app, &key_of(4), &developer, &[TokenScope::PublishUpdate], "*").await;
+    give_token(&store.app, &key_of(6), &developer, &[TokenScope::PublishNew], "*").await;
+    give_token(&store.app, &key_of(7), &developer, TokenScope::ALL, "o*").await;
     for (seed, name, version, status, code) in [
         (2, "hello", "1.1.0", StatusCode::FORBIDDEN, "NOT_OWNER"),
         (2, "hello", "1.0.0", StatusCode::FORBIDDEN, "NOT_OWNER"),
-        // An owner of the store is no developer.
-        (3, "other", "1.0.0", StatusCode::UNAUTHORIZED, "ACCESS_TOKEN_UNKNOWN"),
-        (4, "other", "1.0.0", StatusCode::UNAUTHORIZED, "ACCESS_TOKEN_UNKNOWN"),
+        (3, "other", "1.0.0", StatusCode::FORBIDDEN, "PASSPORT_NOT_FOUND"),
+        (4, "other", "1.0.0", StatusCode::FORBIDDEN, "TOKEN_OUT_OF_SCOPE"),
+        (6, "hello", "1.1.0", StatusCode::FORBIDDEN, "TOKEN_OUT_OF_SCOPE"),
+        (7, "hello", "1.1.0", StatusCode::FORBIDDEN, "TOKEN_OTHER_APP"),
         (5, "other", "1.0.0", StatusCode::UNAUTHORIZED, "ACCESS_TOKEN_UNKNOWN"),
     ] {
         let (found, answer) = store.upload(&TestUpload::new(seed, name, version, now).sign()).await;
@@ -130,7 +139,7 @@ async fn a_blocked_app_and_one_in_review_get_no_version() {
         let app = souk_domain::publishing::bundle::UploadedApp {
             did: did.clone(),
             name: name.to_owned(),
-            owner: first.key.did().clone(),
+            owner: developer_of(&first.key),
             latest: version.clone(),
             block_reason: is_blocked.then(|| "harmful".to_owned()),
             created_at: store.app.ctx.now(),
@@ -154,7 +163,7 @@ async fn a_blocked_app_and_one_in_review_get_no_version() {
 
 /// A version that is recorded without files.
 fn recorded(
-    did: &souk_domain::access::Did,
+    did: &Did,
     version: semver::Version,
     status: VersionStatus,
     store: &Publishing,

@@ -13,4 +13,4 @@ pub use create::{
 pub use reminder::{ExpiryReminder, TokenMailer, compose_expiry_reminder, order_expiry_reminders};
 pub use signed_request::{RequestPurpose, SIGNED_REQUEST_SKEW, SignedRequest, SignedRequestError, verify_request};
 pub use token::{APP_PATTERNS_MAX, AccessToken, AccessTokens, AppPattern, NewTokenKey, TokenKeys, TokenScope};
-pub use verify::{SignedManifest, TokenError, TokenUse, authorize_token, verify_manifest};
+pub use verify::{TokenError, TokenUse, authorize_token};

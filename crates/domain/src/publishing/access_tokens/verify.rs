@@ -1,23 +1,11 @@
 //! Decides whether a token may do something: it exists, is valid for this app and act, and its owner is still a developer.
 
 use super::create::developer_passport;
-use super::{AccessToken, TokenKeys, TokenScope};
+use super::{AccessToken, TokenScope};
 use crate::access::Did;
 use crate::context::Context;
 use crate::shared::{StorageError, Timestamp};
 use crate::storage::UnitOfWork;
-
-/// The signature of an uploaded manifest: `signatures[0]` of the wire protocol (reference/store.md 5.3), with the digest of the canonical
-/// JSON of the metadata that was uploaded.
-#[derive(Debug, Clone, Copy)]
-pub struct SignedManifest<'a> {
-    /// The signer, which names the token.
-    pub signer: &'a Did,
-    /// SHA3-256 of the canonical JSON.
-    pub digest: &'a [u8; 32],
-    /// Multibase base58btc.
-    pub signature: &'a str,
-}
 
 /// What a token is used for.
 #[derive(Debug, Clone, Copy)]
@@ -76,28 +64,6 @@ pub(super) async fn check_valid(unit: &mut dyn UnitOfWork, now: Timestamp, token
         return Err(TokenError::NotDeveloper);
     }
     Ok(())
-}
-
-/// Verifies the signature of an uploaded manifest and whether its token may upload it, and stores that the token was used. Nothing that
-/// was uploaded needs to be read for this but the manifest.
-#[tracing::instrument(skip_all, fields(token = %signed.signer))]
-pub async fn verify_manifest(
-    ctx: &Context,
-    keys: &dyn TokenKeys,
-    signed: &SignedManifest<'_>,
-    wanted: &TokenUse<'_>,
-) -> Result<AccessToken, TokenError> {
-    let now = ctx.now();
-    let mut unit = ctx.store.read().await?;
-    let token = unit.access_tokens().find(signed.signer).await?.ok_or(TokenError::Unknown)?;
-    // First, so that only the holder of the key learns more about the token.
-    if !keys.is_valid(&token.public_key, signed.digest, signed.signature) {
-        return Err(TokenError::InvalidSignature);
-    }
-    let token = authorize_token(unit.as_mut(), now, signed.signer, wanted).await?;
-    drop(unit);
-    note_use(ctx, &token, now).await?;
-    Ok(token)
 }
 
 pub(super) async fn note_use(ctx: &Context, token: &AccessToken, now: Timestamp) -> Result<(), StorageError> {

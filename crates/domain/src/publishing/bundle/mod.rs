@@ -2,9 +2,9 @@
 
 pub mod archive;
 pub mod checks;
+mod limits;
 mod manifest;
 mod name;
-mod passport_signers;
 mod path;
 mod picture;
 mod ports;
@@ -15,18 +15,15 @@ mod upload;
 mod version;
 mod wanted;
 
+pub use limits::UploadLimits;
 pub use manifest::*;
 pub use name::{NAME_MAX, NameError, check_name};
-pub use passport_signers::PassportSigners;
 pub use path::{BundlePath, PATH_MAX, PathError};
 pub use picture::{Picture, PictureError, PictureFormat, PictureLimits, check_logo, check_screenshot};
-pub use ports::{
-    BundleReader, BundleScan, ExtractedFile, FileDigest, InspectedBundle, InspectionError, Signer, Signers, Spool, SpoolWriter, Spooled,
-    UploadSubject,
-};
+pub use ports::{BundleReader, BundleScan, ExtractedFile, FileDigest, InspectedBundle, InspectionError, Spool, SpoolWriter, Spooled};
 pub use read::{ReadableVersion, VersionChoice, find_readable_version};
-pub use records::{FileClaim, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, VersionStatus};
+pub use records::{FileClaim, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
 pub use sweep::{ORPHAN_AGE, sweep_files};
-pub use upload::{AdmittedUpload, UploadError, UploadLimits, UploadPorts, admit_upload, check_space, complete_upload};
+pub use upload::{AdmittedUpload, UploadError, UploadPorts, admit_upload, check_space, complete_upload};
 pub use version::{VERSION_MAX, default_version, parse_version};
 pub use wanted::{FileRole, Wanted, WantedFiles, readme_language};

@@ -1,18 +1,19 @@
 //! The rules of logos and screenshots (reference/store.md 5.3).
 
+use super::super::preferences::named;
 use std::ops::RangeInclusive;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PictureFormat {
-    Png,
-    Jpeg,
-    Webp,
-    Svg,
+named! {
+    /// The formats of pictures.
+    PictureFormat {
+        Png = "png",
+        Jpeg = "jpg",
+        Svg = "svg",
+        Webp = "webp",
+    }
 }
 
 impl PictureFormat {
-    pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Webp, Self::Svg];
-
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -37,7 +38,7 @@ impl PictureFormat {
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.')?;
         let extension = extension.to_ascii_lowercase();
-        Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
+        Self::ALL.iter().copied().find(|format| format.extensions().contains(&extension.as_str()))
     }
 }
 

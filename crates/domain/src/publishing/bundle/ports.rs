@@ -4,9 +4,7 @@ use super::archive::{ArchiveError, ArchiveLimits};
 use super::checks::Finding;
 use super::picture::Picture;
 use super::wanted::WantedFiles;
-use crate::access::Did;
 use crate::shared::{Json, StorageError, Timestamp};
-use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::path::Path;
 
@@ -95,31 +93,4 @@ pub trait BundleReader: Send + Sync {
     -> Result<InspectedBundle, InspectionError>;
     /// Reads every file of an archive for its checks, with the limits of [`Self::inspect`].
     async fn scan(&self, bundle: &dyn Spooled, limits: &ArchiveLimits) -> Result<BundleScan, InspectionError>;
-}
-
-/// What a key is about to upload.
-#[derive(Debug, Clone, Copy)]
-pub struct UploadSubject<'a> {
-    /// The DID of the key that has signed the manifest.
-    pub signer: &'a Did,
-    pub app: &'a Did,
-    /// Whether it is the first version of the app.
-    pub is_new: bool,
-}
-
-/// Who uploads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signer {
-    /// The developer to whom the key belongs, and who may upload this.
-    Developer(Did),
-    /// The store knows no such key, or it was revoked or has expired.
-    Unknown,
-    /// The key may not upload this, or its owner is no developer any more. The reason is shown to the caller, who has the key.
-    Forbidden(String),
-}
-
-/// Knows the keys of developers.
-#[async_trait]
-pub trait Signers: Send + Sync {
-    async fn find(&self, unit: &mut dyn UnitOfWork, subject: &UploadSubject<'_>, now: Timestamp) -> Result<Signer, StorageError>;
 }

@@ -1,6 +1,7 @@
 //! Who may read an uploaded version.
 
-use super::records::{UploadedApp, UploadedVersion, VersionStatus};
+use super::super::review::VersionStatus;
+use super::records::{UploadedApp, UploadedVersion};
 use super::version::{default_version, parse_version};
 use crate::access::{Caller, Did};
 use crate::context::Context;
@@ -51,6 +52,6 @@ pub async fn find_readable_version(
         }
     };
     let is_public = |version: &UploadedVersion| version.status == VersionStatus::Published && app.block_reason.is_none();
-    let is_involved = caller.is_some_and(|caller| caller.is_admin() || caller.user.did == app.owner);
+    let is_involved = caller.is_some_and(|caller| caller.is_reviewer() || caller.user.did == app.owner);
     Ok(version.filter(|version| is_involved || is_public(version)).map(|version| ReadableVersion { app, version }))
 }

@@ -1,5 +1,6 @@
 //! What the store records of uploaded apps and versions.
 
+use super::super::review::VersionStatus;
 use super::checks::{CheckResult, KnownName};
 use super::wanted::FileRole;
 use crate::access::Did;
@@ -7,47 +8,6 @@ use crate::shared::{StorageError, Timestamp, VersionId};
 use async_trait::async_trait;
 use semver::Version;
 use std::collections::BTreeMap;
-
-/// The status of a version (SPEC.md 4). The names are those of the wire (reference/store.md 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum VersionStatus {
-    Draft,
-    PendingReview,
-    InReview,
-    Approved,
-    Rejected,
-    Published,
-    Cancelled,
-}
-
-impl VersionStatus {
-    pub const ALL: [Self; 7] =
-        [Self::Draft, Self::PendingReview, Self::InReview, Self::Approved, Self::Rejected, Self::Published, Self::Cancelled];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Draft => "DRAFT",
-            Self::PendingReview => "PENDING_REVIEW",
-            Self::InReview => "IN_REVIEW",
-            Self::Approved => "APPROVED",
-            Self::Rejected => "REJECTED",
-            Self::Published => "PUBLISHED",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// Whether a version of this status keeps its app from getting another one.
-    #[must_use]
-    pub const fn is_under_review(self) -> bool {
-        matches!(self, Self::PendingReview | Self::InReview | Self::Approved)
-    }
-}
 
 /// Where an upload came from (reference/store.md 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,35 +1,29 @@
 //! The upload of a version (reference/store.md 5.3). The caller streams the bundle between [`admit_upload`], which knows who uploads what,
 //! and [`complete_upload`].
 
-use super::archive::{ArchiveError, ArchiveLimits};
+use super::super::access_tokens::{AccessToken, TokenError, TokenScope, TokenUse, authorize_token};
+use super::super::review::VersionStatus;
+use super::archive::ArchiveError;
 use super::checks;
+use super::limits::UploadLimits;
 use super::manifest::{AppDids, MANIFEST_MAX, ManifestErrors, ManifestFile, SignatureError, read_manifest};
 use super::picture::{PictureError, PictureLimits, check_logo, check_screenshot};
-use super::ports::{BundleReader, ExtractedFile, InspectedBundle, InspectionError, Signer, Signers, Spooled, UploadSubject};
-use super::records::{FileClaim, UploadSource, UploadedApp, UploadedVersion, VersionFile, VersionStatus};
+use super::ports::{BundleReader, ExtractedFile, InspectedBundle, InspectionError, Spooled};
+use super::records::{FileClaim, UploadSource, UploadedApp, UploadedVersion, VersionFile};
 use super::wanted::{FileRole, WantedFiles};
 use crate::access::Did;
 use crate::context::Context;
 use crate::operation::NoSpace;
-use crate::shared::{StorageError, VersionId};
+use crate::shared::{StorageError, Timestamp, VersionId};
 use crate::storage::UnitOfWork;
 use crate::store::Files;
 use std::collections::BTreeSet;
-
-/// The limits of an upload. The preferences of the store set some of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UploadLimits {
-    pub archive: ArchiveLimits,
-    pub pictures: PictureLimits,
-}
 
 /// What uploads need besides the context.
 pub struct UploadPorts<'p> {
     pub dids: &'p dyn AppDids,
     pub reader: &'p dyn BundleReader,
-    pub signers: &'p dyn Signers,
     pub files: &'p dyn Files,
-    pub limits: &'p UploadLimits,
 }
 
 /// Why an upload is refused. The texts are those of reference/store.md 1.3, where it has one.
@@ -47,10 +41,9 @@ pub enum UploadError {
     Manifest(#[from] ManifestErrors),
     #[error(transparent)]
     Signature(#[from] SignatureError),
-    #[error("AccessToken does not exist, make sure you have set a right AccessToken")]
-    UnknownToken,
-    #[error("No permission to update this blocklet: {reason}, please contact store admin")]
-    Forbidden { reason: String },
+    /// The access token that signed does not allow the upload.
+    #[error(transparent)]
+    Token(TokenError),
     #[error("Blocklet owner does't have this AccessToken, login to store to check you are the owner of this blocklet")]
     NotOwner,
     #[error("Blocklet {did} has been blocked, please contact store admin")]
@@ -102,6 +95,15 @@ impl From<StorageError> for UploadError {
     }
 }
 
+impl From<TokenError> for UploadError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Storage(error) => error.into(),
+            error => Self::Token(error),
+        }
+    }
+}
+
 impl From<InspectionError> for UploadError {
     fn from(error: InspectionError) -> Self {
         match error {
@@ -119,6 +121,7 @@ pub struct AdmittedUpload {
     owner: Did,
     /// `None`: this is the first version.
     app: Option<UploadedApp>,
+    limits: UploadLimits,
     is_stored: bool,
 }
 
@@ -164,12 +167,8 @@ pub async fn admit_upload(ctx: &Context, ports: &UploadPorts<'_>, document: Vec<
     let manifest = &file.manifest;
     let mut unit = ctx.store.read().await?;
     let app = unit.uploads().find_app(&manifest.did).await?;
-    let subject = UploadSubject { signer: &file.signature.signer, app: &manifest.did, is_new: app.is_none() };
-    let owner = match ports.signers.find(unit.as_mut(), &subject, now).await? {
-        Signer::Developer(owner) => owner,
-        Signer::Unknown => return Err(UploadError::UnknownToken),
-        Signer::Forbidden(reason) => return Err(UploadError::Forbidden { reason }),
-    };
+    let named = (&manifest.did, manifest.name.as_str());
+    let owner = authorize(unit.as_mut(), now, &file.signature.signer, named, app.is_none()).await?.owner;
     let mut is_stored = false;
     if let Some(app) = &app {
         if app.owner != owner {
@@ -189,17 +188,30 @@ pub async fn admit_upload(ctx: &Context, ports: &UploadPorts<'_>, document: Vec<
     } else if unit.uploads().find_app_by_name(&manifest.name).await?.is_some() {
         return Err(UploadError::NameTaken);
     }
+    let limits = UploadLimits::of(&unit.preferences().find().await?.preferences);
     drop(unit);
     if manifest.is_paid {
         return Err(UploadError::Paid);
     }
-    let (size, max) = (manifest.dist.size, ports.limits.archive.compressed_max);
+    let (size, max) = (manifest.dist.size, limits.archive.compressed_max);
     if size > max {
         return Err(UploadError::BundleTooLarge { size, name: manifest.name.clone(), max });
     }
-    check_screenshot_count(manifest.screenshots.len(), &ports.limits.pictures)?;
+    check_screenshot_count(manifest.screenshots.len(), &limits.pictures)?;
     check_space(ctx)?;
-    Ok(AdmittedUpload { file, document, owner, app, is_stored })
+    Ok(AdmittedUpload { file, document, owner, app, limits, is_stored })
+}
+
+/// The token that has signed a manifest may upload it.
+async fn authorize(
+    unit: &mut dyn UnitOfWork,
+    now: Timestamp,
+    signer: &Did,
+    (app_did, app_name): (&Did, &str),
+    is_new: bool,
+) -> Result<AccessToken, TokenError> {
+    let scope = if is_new { TokenScope::PublishNew } else { TokenScope::PublishUpdate };
+    authorize_token(unit, now, signer, &TokenUse { scope, app_did, app_name }).await
 }
 
 /// Whether there is space for more of an upload. Called while a bundle arrives.
@@ -251,7 +263,7 @@ pub async fn complete_upload(
     bundle: &dyn Spooled,
     source: UploadSource,
 ) -> Result<UploadedVersion, UploadError> {
-    let AdmittedUpload { file: ManifestFile { manifest, signature, content }, document, app, owner, .. } = upload;
+    let AdmittedUpload { file: ManifestFile { manifest, signature, content }, document, app, owner, limits, .. } = upload;
     if bundle.size() == 0 {
         return Err(UploadError::EmptyBundle);
     }
@@ -261,9 +273,9 @@ pub async fn complete_upload(
     if bundle.integrity() != manifest.dist.integrity {
         return Err(UploadError::Integrity);
     }
-    let wanted = WantedFiles::of(&manifest, &ports.limits.pictures);
-    let InspectedBundle { entries, unpacked, files } = ports.reader.inspect(bundle, &ports.limits.archive, &wanted).await?;
-    check_pictures(ports, &wanted, &files)?;
+    let wanted = WantedFiles::of(&manifest, &limits.pictures);
+    let InspectedBundle { entries, unpacked, files } = ports.reader.inspect(bundle, &limits.archive, &wanted).await?;
+    check_pictures(ports.reader, &limits.pictures, &wanted, &files)?;
     let extracted = classify(ports.reader, &wanted, files)?;
     let now = ctx.now();
     let version = UploadedVersion {
@@ -322,21 +334,26 @@ fn classify(reader: &dyn BundleReader, wanted: &WantedFiles, files: Vec<Extracte
     Ok(extracted)
 }
 
-fn check_pictures(ports: &UploadPorts<'_>, wanted: &WantedFiles, files: &[ExtractedFile]) -> Result<(), UploadError> {
-    let (limits, mut errors, mut seen) = (&ports.limits.pictures, Vec::new(), BTreeSet::new());
+fn check_pictures(
+    reader: &dyn BundleReader,
+    limits: &PictureLimits,
+    wanted: &WantedFiles,
+    files: &[ExtractedFile],
+) -> Result<(), UploadError> {
+    let (mut errors, mut seen) = (Vec::new(), BTreeSet::new());
     let content = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.content.as_slice());
     let missing = |path: &str| PictureError::Missing { file: path.to_owned() };
     let logo = wanted.logo();
     match content(logo) {
         None => errors.push(missing(logo)),
-        Some(bytes) => errors.extend(check_logo(logo, ports.reader.measure(bytes), limits).err()),
+        Some(bytes) => errors.extend(check_logo(logo, reader.measure(bytes), limits).err()),
     }
     for path in wanted.screenshots() {
         let Some(bytes) = content(path) else {
             errors.push(missing(path));
             continue;
         };
-        errors.extend(check_screenshot(path, ports.reader.measure(bytes), limits).err());
+        errors.extend(check_screenshot(path, reader.measure(bytes), limits).err());
         if !seen.insert(bytes) {
             errors.push(PictureError::SameContent { file: path.clone() });
         }
@@ -372,6 +389,9 @@ async fn store_files(
 /// Records the version in one unit of work. `app` is what the upload was admitted for; whatever has changed since then refuses it.
 async fn record(ctx: &Context, app: Option<UploadedApp>, first: UploadedApp, version: &UploadedVersion) -> Result<(), UploadError> {
     let mut unit = ctx.store.begin().await?;
+    // The token can have been deleted while the bundle arrived.
+    authorize(unit.as_mut(), version.uploaded_at, &version.signer, (&first.did, &first.name), app.is_none()).await?;
+    unit.access_tokens().touch(&version.signer, version.uploaded_at).await?;
     let is_new = match app {
         None => unit.uploads().insert_app(&first).await?,
         Some(app) => unit.uploads().advance(&app.did, &app.latest, &version.version, version.uploaded_at).await?,

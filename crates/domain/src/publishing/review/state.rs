@@ -29,6 +29,14 @@ named! {
     }
 }
 
+impl VersionStatus {
+    /// Whether a version of this status keeps its app from getting another one, unless changes were requested.
+    #[must_use]
+    pub const fn is_under_review(self) -> bool {
+        matches!(self, Self::PendingReview | Self::InReview | Self::Approved)
+    }
+}
+
 named! {
     /// In which role somebody takes a step. A user has exactly one towards an app: see [`ReviewRole::of`].
     ReviewRole {

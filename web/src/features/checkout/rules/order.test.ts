@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { describe, expect, test } from 'vitest';
 import { setLocale } from '@/lib/locale';
 import type { Checkout, CheckoutSession, LineItem, PaymentMethod, Price, SessionUser } from '../types';

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { setLocale } from '@/lib/locale';
 import { translate } from '../text';

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { beforeEach, describe, expect, test } from 'vitest';
 import { priceText } from '@/i18n/price';
 import { type Locale, setLocale } from '@/lib/locale';

@@ -1,11 +1,11 @@
 //! Carries out the checks of a version. They run as a job after its upload, and again when somebody asks for it.
 
 use super::super::archive::{ArchiveError, ArchiveLimits};
+use super::super::limits::UploadLimits;
 use super::super::manifest::{AppDids, Manifest, read_manifest};
 use super::super::picture::PictureLimits;
 use super::super::ports::{BundleReader, BundleScan, FileDigest, InspectionError, Spool, Spooled};
 use super::super::records::{UploadedApp, UploadedVersion, VersionFile};
-use super::super::upload::UploadLimits;
 use super::super::wanted::FileRole;
 use super::pictures::MeasuredFile;
 use super::{CheckName, CheckResult, Finding, Rule, check_license, check_look_alike, check_manifest, check_pictures};
@@ -27,7 +27,6 @@ pub struct CheckPorts<'p> {
     pub reader: &'p dyn BundleReader,
     pub spool: &'p dyn Spool,
     pub files: &'p dyn Files,
-    pub limits: &'p UploadLimits,
 }
 
 /// Why checks are not run.
@@ -63,7 +62,7 @@ pub async fn request_checks(ctx: &Context, app: &Did, version: &Version, caller:
 
 async fn find_involved(unit: &mut dyn UnitOfWork, app: &Did, version: &Version, caller: &Caller) -> Result<VersionId, RunChecksError> {
     let found = unit.uploads().find_app(app).await?.ok_or(RunChecksError::NotFound)?;
-    if !caller.is_admin() && caller.user.did != found.owner {
+    if !caller.is_reviewer() && caller.user.did != found.owner {
         return Err(RunChecksError::NotFound);
     }
     let version = unit.uploads().find_version(app, version).await?;
@@ -85,6 +84,7 @@ pub async fn run_checks(ctx: &Context, ports: &CheckPorts<'_>, id: &VersionId) -
     let mut unit = ctx.store.read().await?;
     let Some(version) = unit.uploads().find_version_by_id(id).await? else { return Ok(()) };
     let Some(app) = unit.uploads().find_app(&version.app).await? else { return Ok(()) };
+    let limits = UploadLimits::of(&unit.preferences().find().await?.preferences);
     drop(unit);
     let (mut failure, mut results) = (None, Vec::new());
     let mut keep = |name: CheckName, outcome: Result<Vec<Finding>, StorageError>| {
@@ -98,7 +98,7 @@ pub async fn run_checks(ctx: &Context, ports: &CheckPorts<'_>, id: &VersionId) -
         });
     };
     let manifest = read_document(ports, &version).await;
-    let scan = scan_bundle(ports, &version).await;
+    let scan = scan_bundle(ports, &limits.archive, &version).await;
     keep(CheckName::Manifest, manifest_findings(ports, &version, manifest.as_ref()).await);
     let (archive, secrets, digests) = match scan {
         Ok(BundleScan { secrets, digests }) => (Ok(Vec::new()), Ok(secrets), Ok(digests)),
@@ -109,7 +109,7 @@ pub async fn run_checks(ctx: &Context, ports: &CheckPorts<'_>, id: &VersionId) -
     keep(CheckName::Secrets, secrets);
     keep(CheckName::LookAlike, look_alike_findings(ctx, &app, manifest.as_ref()).await);
     keep(CheckName::License, manifest.as_ref().map_err(copy).map(|manifest| license_findings(manifest, &version)));
-    keep(CheckName::Pictures, picture_findings(ports, &version).await);
+    keep(CheckName::Pictures, picture_findings(ports, &limits.pictures, &version).await);
     keep(
         CheckName::BlockedDigests,
         match digests {
@@ -153,10 +153,10 @@ async fn read_document(ports: &CheckPorts<'_>, version: &UploadedVersion) -> Res
     read_manifest(&json, ports.dids).map(|file| file.manifest).map_err(|errors| corrupt(errors.to_string()))
 }
 
-async fn scan_bundle(ports: &CheckPorts<'_>, version: &UploadedVersion) -> Result<BundleScan, InspectionError> {
+async fn scan_bundle(ports: &CheckPorts<'_>, limits: &ArchiveLimits, version: &UploadedVersion) -> Result<BundleScan, InspectionError> {
     let spooled = fetch_bundle(ports, version).await?;
     // The limits may have become stricter since the upload, which is no reason to call the archive unsafe.
-    let limits = ArchiveLimits { compressed_max: version.size.max(ports.limits.archive.compressed_max), ..ports.limits.archive };
+    let limits = ArchiveLimits { compressed_max: version.size.max(limits.compressed_max), ..*limits };
     ports.reader.scan(spooled.as_ref(), &limits).await
 }
 
@@ -200,8 +200,7 @@ fn license_findings(manifest: &Manifest, version: &UploadedVersion) -> Vec<Findi
     check_license(&manifest.license, version.files.iter().any(|file| file.role == FileRole::License))
 }
 
-async fn picture_findings(ports: &CheckPorts<'_>, version: &UploadedVersion) -> Result<Vec<Finding>, StorageError> {
-    let limits: &PictureLimits = &ports.limits.pictures;
+async fn picture_findings(ports: &CheckPorts<'_>, limits: &PictureLimits, version: &UploadedVersion) -> Result<Vec<Finding>, StorageError> {
     let mut measured = Vec::new();
     for VersionFile { role, path, sha256, size } in &version.files {
         if matches!(role, FileRole::Logo | FileRole::Screenshot) {

@@ -59,7 +59,7 @@ test('the secret of a token is shown once, and only after it was copied the dial
   const secret = dialog.getByLabel('Access token', { exact: true });
   await expect(secret).toBeFocused();
   await expect(secret).toHaveValue(SECRET_KEY);
-  await expect(dialog.getByLabel('Commands for your publishing tool')).toHaveValue(
+  await expect(dialog.getByRole('textbox', { name: 'Commands for your publishing tool' })).toHaveValue(
     new RegExp(`developerDid ${user.did}\n.*accessToken ${SECRET_KEY}`),
   );
   await dialog.getByRole('checkbox').check();
@@ -119,7 +119,7 @@ test('a token is found by its name', async ({ page }) => {
   await serve(page, { signedIn: true, role: 'developer', billing: { accessTokens: tokens } });
   await page.goto('/developer/access-tokens');
   await page.getByLabel('Search by name').fill('lap');
-  await expect(page.getByText('Laptop')).toBeVisible();
+  await expect(page.getByText('Laptop', { exact: true })).toBeVisible();
   await expect(page.getByText('Build server')).toHaveCount(0);
   await page.getByLabel('Search by name').fill('nothing');
   await expect(page.getByText('No access token matches your search.')).toBeVisible();

@@ -37,7 +37,7 @@ function Invited({ token, user }: { token: string; user: SessionUser }) {
     return (
       <PageResult
         status="success"
-        title={t('invitation.done', { role: t(`profile.role.${data.role}`) })}
+        title={t(`invitation.done.${data.role}`)}
         text={t(`invitation.next.${data.role}`)}
         action={
           data.role === 'developer' ? (
@@ -66,13 +66,14 @@ interface OfferProps {
 
 function Offer({ offer, name, isPending, onAccept }: OfferProps) {
   const { t, language } = useTexts();
-  const role = t(`profile.role.${offer.role}`);
   return (
     <Card style={{ maxWidth: 640, marginInline: 'auto' }}>
       <Flex vertical gap={16} align="start">
-        <Typography.Title level={1}>{t('invitation.heading', { role })}</Typography.Title>
+        <Typography.Title level={1}>{t(`invitation.heading.${offer.role}`)}</Typography.Title>
         <p>
-          {offer.invited_by ? t('invitation.by', { name: offer.invited_by, role }) : t('invitation.byStore', { role })}
+          {offer.invited_by
+            ? t(`invitation.by.${offer.role}`, { name: offer.invited_by })
+            : t(`invitation.byStore.${offer.role}`)}
         </p>
         <p>{t(`invitation.may.${offer.role}`)}</p>
         <Note

@@ -41,7 +41,7 @@ export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps
         }}
         value={text}
         readOnly
-        rows={rows}
+        autoSize={{ minRows: rows }}
         spellCheck={false}
         style={{ fontFamily: 'var(--mono)', wordBreak: 'break-all' }}
         onFocus={({ target }) => target.select()}

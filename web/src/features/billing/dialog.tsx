@@ -26,10 +26,23 @@ interface DialogProps {
 /** The wallet's and the card's dialogs are native ones, which the browser draws above everything else. */
 const isBehindAnother = () => document.querySelector('dialog[open]') !== null;
 
-/** A modal dialog that is open as long as it is rendered. The focus returns to the element that had it before. */
+/** What had the focus before the latest dialog. */
+let latestTrigger: Element | null = null;
+
+/** What gets the focus after a dialog; the second one if the first has left the page. */
+function triggersOf(active: Element | null): (Element | null)[] {
+  const triggers = [active, active?.closest('[role="dialog"]') ? latestTrigger : null];
+  latestTrigger = triggers[1] ?? active;
+  return triggers;
+}
+
+/**
+ * A modal dialog that is open as long as it is rendered. The focus returns to the element that had it before, or, if this dialog has
+ * followed another one, to the element that had it before that.
+ */
 export function Dialog({ title, children, footer, isBusy = false, onClose }: DialogProps) {
   const { t } = useTexts();
-  const [trigger] = useState(() => document.activeElement);
+  const [triggers] = useState(() => triggersOf(document.activeElement));
   // A dialog above this one handles Escape first and may be gone when the key arrives here.
   const wasBehind = useRef(false);
   useEffect(() => {
@@ -43,10 +56,11 @@ export function Dialog({ title, children, footer, isBusy = false, onClose }: Dia
     () => () => {
       // After the dialog has left the page; a page that focuses something else meanwhile keeps it there.
       requestAnimationFrame(() => {
+        const trigger = triggers.find((element) => element?.isConnected);
         if (trigger instanceof HTMLElement && document.activeElement === document.body) trigger.focus();
       });
     },
-    [trigger],
+    [triggers],
   );
   return (
     <Modal

@@ -34,7 +34,7 @@ export function ConsoleLayout({ children }: { children: ReactNode }) {
         >
           <Nav groups={groups} onChoose={() => setOpen(false)} />
         </Drawer>
-        {children}
+        <div className={styles.page}>{children}</div>
       </>
     );
   return (

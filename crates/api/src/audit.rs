@@ -85,9 +85,10 @@ const fn is_of_publishing(operation: Operation) -> bool {
     of_roles || matches!(operation, Operation::UpdatePreferences) || is_of_developer(operation)
 }
 
-/// What users do to become a developer and with their own access tokens.
+/// What users do to become a developer, with their own access tokens, and with versions; reviewers are no administrators either.
 const fn is_of_developer(operation: Operation) -> bool {
-    matches!(operation, Operation::AcceptInvitation | Operation::CreateAccessToken | Operation::DeleteAccessToken)
+    let with_tokens = matches!(operation, Operation::CreateAccessToken | Operation::DeleteAccessToken);
+    with_tokens || matches!(operation, Operation::AcceptInvitation | Operation::ReviewVersion)
 }
 
 /// The operation of a write to this path; `None`: it is not recorded.
@@ -149,6 +150,7 @@ fn operation_of(method: &Method, path: &str) -> Option<Operation> {
         ("DELETE", ["console", "invitations", _]) => Operation::RevokeInvitation,
         ("DELETE", ["console", "developers", _]) => Operation::RevokePassport,
         ("POST", ["invitations", "accept"]) => Operation::AcceptInvitation,
+        ("PUT", ["apps", _, "versions", _, "review"]) => Operation::ReviewVersion,
         ("PUT", ["console", "preferences"]) => Operation::UpdatePreferences,
         ("POST", ["test-clocks"]) => Operation::CreateTestClock,
         ("POST", ["test-clocks", _, "advance"]) => Operation::AdvanceTestClock,

@@ -36,6 +36,7 @@ fn resources() -> impl OpenApi {
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
         (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
         (routes::preferences::PreferencesApi, routes::access_tokens::AccessTokensApi),
+        (routes::reviews::DeveloperAppsApi, routes::reviews::ReviewsApi, routes::reviews::ConsoleReviewsApi),
         (routes::invitations::InvitationsApi, routes::invitations::ConsoleInvitationsApi, routes::invitations::DevelopersApi),
     )
 }

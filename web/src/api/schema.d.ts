@@ -8756,6 +8756,277 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/developer/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The apps of the signed-in developer. Those that were changed last come first. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedAppList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An uploaded app and its versions, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedVersionList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/versions/{version}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The review of a version with its thread, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Take a step of the review, or publish the version. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ReviewStepInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The versions that wait for a reviewer, or with `filter=decided` those that were decided. */
+        get: {
+            parameters: {
+                query?: {
+                    filter?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["QueuedVersionList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/invitations/preview": {
         parameters: {
             query?: never;
@@ -11194,6 +11465,20 @@ export interface components {
             phone?: string;
             address?: components["schemas"]["Address"];
         };
+        /** QueuedVersion */
+        QueuedVersion: {
+            app_did: string;
+            app_name: string;
+            owner: string;
+            version: components["schemas"]["UploadedVersion"];
+        };
+        /** QueuedVersionList */
+        QueuedVersionList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Those that wait longest come first. */
+            list: components["schemas"]["QueuedVersion"][];
+        };
         /** Recovery */
         Recovery: {
             subscription: components["schemas"]["Subscription"];
@@ -11357,12 +11642,46 @@ export interface components {
              */
             resumed: number;
         };
+        /** ReviewEntry */
+        ReviewEntry: {
+            id: string;
+            /** @description What was done, such as `requested` or `approved`. */
+            kind: string;
+            actor: string;
+            /** @description Empty: they have no name. */
+            actor_name: string;
+            /** @description app_owner, reviewer, admin, store_owner or system. */
+            role: string;
+            comment: string;
+            at: string;
+        };
+        /** ReviewStepInput */
+        ReviewStepInput: {
+            /** @description request, start, renew, take_over, comment, request_changes, approve, reject, cancel, appeal, grant_appeal, deny_appeal or publish. */
+            step: string;
+            /** @default  */
+            comment?: string;
+            /** @description Of the app: required to approve, and to publish an app that has none. */
+            category_id?: string | null;
+            /** @description Which later versions of the app are reviewed: `FIRST` or `EACH`; `null`: as before. */
+            review_type?: string | null;
+        };
         /**
          * RevokedLinks
          * @description Links in emails from before this time are not valid.
          */
         RevokedLinks: {
             revoked_at: string;
+        };
+        /**
+         * RiskyDifferences
+         * @description What a version adds to the one that new installs get.
+         */
+        RiskyDifferences: {
+            permissions: string[];
+            /** @description Scripts that are added or changed. */
+            scripts: string[];
+            hosts: string[];
         };
         /** Screenshot */
         Screenshot: {
@@ -11962,6 +12281,53 @@ export interface components {
             /** @description What it moved beyond a refund, a payout or the recorded deposit. The suspense account has it. */
             amount_excess: string;
         };
+        /** UploadedApp */
+        UploadedApp: {
+            did: string;
+            name: string;
+            /** @description The DID of the developer. */
+            owner: string;
+            /** @description The highest version that was uploaded. */
+            latest: string;
+            blocked: boolean;
+            /** @description `null`: none was chosen yet. */
+            category_id?: string | null;
+            /** @description `FIRST` or `EACH`; `null`: that of the preferences. */
+            review_type?: string | null;
+        };
+        /** UploadedAppList */
+        UploadedAppList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["UploadedApp"][];
+        };
+        /** UploadedVersion */
+        UploadedVersion: {
+            version: string;
+            /** @description DRAFT, PENDING_REVIEW, IN_REVIEW, APPROVED, REJECTED, PUBLISHED or CANCELLED. */
+            status: string;
+            /** @description The DID of the reviewer who judges it. */
+            claimed_by?: string | null;
+            claimed_until?: string | null;
+            changes_requested: boolean;
+            /** @description The DID of the reviewer who has approved or rejected it. */
+            decided_by?: string | null;
+            /** @description open, granted or denied; `null`: the rejection was not appealed. */
+            appeal?: string | null;
+            /** @description The version that has replaced it. */
+            replaced_by?: string | null;
+            uploaded_at: string;
+            requested_at?: string | null;
+            published_at?: string | null;
+        };
+        /** UploadedVersionList */
+        UploadedVersionList: {
+            app: components["schemas"]["UploadedApp"];
+            /** Format: uint64 */
+            count: number;
+            /** @description Newest first. */
+            list: components["schemas"]["UploadedVersion"][];
+        };
         /** Upsell */
         Upsell: {
             /** @description An empty string in an update clears it. */
@@ -12050,6 +12416,20 @@ export interface components {
         VersionCheckList: {
             /** @description Empty until the checks have run. */
             list: components["schemas"]["VersionCheck"][];
+        };
+        /** VersionReview */
+        VersionReview: {
+            app: components["schemas"]["UploadedApp"];
+            version: components["schemas"]["UploadedVersion"];
+            /** @description In which role the caller acts: app_owner, reviewer, admin or store_owner. */
+            role: string;
+            /** @description Why it needs a review: first_version, every_version or risky_differences; `null`: it can be published without one. */
+            need?: string | null;
+            /** @description The version that new installs get. */
+            current?: string | null;
+            differences: components["schemas"]["RiskyDifferences"];
+            /** @description Oldest first; at most the latest 500. */
+            thread: components["schemas"]["ReviewEntry"][];
         };
     };
     responses: never;

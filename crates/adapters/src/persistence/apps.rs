@@ -19,10 +19,27 @@ pub struct SqlApps<'a>(pub &'a mut Connection);
 const RECENT_DAYS: i64 = 30;
 const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
-const INSERT: &str = "INSERT INTO apps (did, name, title_en, title_zh, description_en, description_zh, category_id, developer_did,
-    developer_name, developer_verified, logo, screenshots, license, website, test_link, live_link, downloads, version, size, search_text,
-    sort_name, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)";
+macro_rules! insert_app {
+    ($conflict:literal) => {
+        concat!(
+            "INSERT INTO apps (did, name, title_en, title_zh, description_en, description_zh, category_id, developer_did, developer_name,
+                developer_verified, logo, screenshots, license, website, test_link, live_link, downloads, version, size, search_text,
+                sort_name, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+            $conflict
+        )
+    };
+}
+
+const INSERT: &str = insert_app!("");
+/// For an app that is in the catalogue, links, downloads and the time of the creation stay.
+const INSERT_OR_SHOW: &str = insert_app!(
+    " ON CONFLICT (did) DO UPDATE SET name = excluded.name, title_en = excluded.title_en, title_zh = excluded.title_zh,
+        description_en = excluded.description_en, description_zh = excluded.description_zh, category_id = excluded.category_id,
+        developer_name = excluded.developer_name, logo = excluded.logo, screenshots = excluded.screenshots, license = excluded.license,
+        website = excluded.website, version = excluded.version, size = excluded.size, search_text = excluded.search_text,
+        sort_name = excluded.sort_name, updated_at = excluded.updated_at"
+);
 const INSERT_VERSION: &str = "INSERT INTO app_versions (id, app, version, readme_en, readme_zh, changelog_en, changelog_zh, sha256, size,
     published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 const INSERT_CATEGORY: &str = "INSERT INTO categories (id, slug, name_en, name_zh, position) VALUES ($1, $2, $3, $4, $5)";
@@ -169,6 +186,17 @@ const fn day_of(at: Timestamp) -> i64 {
     at.micros().div_euclid(DAY_MICROS)
 }
 
+impl SqlApps<'_> {
+    async fn write(&mut self, statement: &'static str, app: &App) -> Result<(), StorageError> {
+        let query = self.0.query(statement).bind(&app.did).bind(&app.name).bind(&app.title.en).bind(&app.title.zh);
+        let query = query.bind(&app.description.en).bind(&app.description.zh).bind(&app.category_id).bind(&app.developer.did);
+        let query = query.bind(&app.developer.name).bind(app.developer.verified).bind(&app.logo).bind(screenshots_to_json(app)?);
+        let query = query.bind(&app.license).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
+        let query = query.bind(app.downloads).bind(&app.version).bind(app.size).bind(search_text(app));
+        query.bind(searchable(&[&app.title.en])).bind(app.created_at).bind(app.updated_at).execute().await.map(drop)
+    }
+}
+
 #[async_trait]
 impl Apps for SqlApps<'_> {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError> {
@@ -181,12 +209,11 @@ impl Apps for SqlApps<'_> {
     }
 
     async fn insert(&mut self, app: &App) -> Result<(), StorageError> {
-        let query = self.0.query(INSERT).bind(&app.did).bind(&app.name).bind(&app.title.en).bind(&app.title.zh);
-        let query = query.bind(&app.description.en).bind(&app.description.zh).bind(&app.category_id).bind(&app.developer.did);
-        let query = query.bind(&app.developer.name).bind(app.developer.verified).bind(&app.logo).bind(screenshots_to_json(app)?);
-        let query = query.bind(&app.license).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
-        let query = query.bind(app.downloads).bind(&app.version).bind(app.size).bind(search_text(app));
-        query.bind(searchable(&[&app.title.en])).bind(app.created_at).bind(app.updated_at).execute().await.map(drop)
+        self.write(INSERT, app).await
+    }
+
+    async fn show(&mut self, app: &App) -> Result<(), StorageError> {
+        self.write(INSERT_OR_SHOW, app).await
     }
 
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError> {

@@ -12,10 +12,10 @@ pub(super) struct Exported {
     pub fields: &'static [(&'static str, Kind)],
 }
 
-/// Columns that would let the holder of an export act as the user, or that name an administrator. `attempts.bytes` may be a transaction that
+/// Columns that would let the holder of an export act as the user, or that name an administrator or a reviewer. `attempts.bytes` may be a transaction that
 /// the store has signed and its network has refused for lack of gas: its holder could send it again.
 #[cfg(test)]
-pub(super) const WITHHELD: [&str; 7] = [
+pub(super) const WITHHELD: [&str; 11] = [
     "browser_sessions.token",
     "invitations.token",
     "invitations.created_by",
@@ -23,6 +23,10 @@ pub(super) const WITHHELD: [&str; 7] = [
     "attempts.client_secret",
     "attempts.bytes",
     "found_payments.handled_by",
+    "uploaded_versions.claimed_by",
+    "uploaded_versions.claimed_until",
+    "uploaded_versions.decided_by",
+    "uploaded_versions.excluded_reviewer",
 ];
 
 /// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, and messages in delivery.
@@ -146,6 +150,14 @@ pub(super) const EXPORTED: &[Exported] = &[
         key: &["id"],
         page: page!("invitations", "id" => "used_by = $1"),
         fields: fields!(id: Text, role: Text, created_at: Time, expires_at: Time, used_by: Text, used_at: Time, revoked_at: Time),
+    },
+    Exported {
+        table: "review_entries",
+        key: &["id"],
+        page: page!("review_entries", "id" => "actor = $1"),
+        fields: fields!(
+            id: Text, version_id: Text, position: Integer, kind: Text, actor: Text, role: Text, comment: Text, created_at: Time
+        ),
     },
     Exported {
         table: "access_tokens",
@@ -391,7 +403,8 @@ pub(super) const EXPORTED: &[Exported] = &[
         key: &["did"],
         page: page!("uploaded_apps", "did" => "owner = $1"),
         fields: fields!(
-            did: Text, name: Text, owner: Text, latest_version: Text, block_reason: Text, created_at: Time, updated_at: Time
+            did: Text, name: Text, owner: Text, latest_version: Text, block_reason: Text, category_id: Text, review_type: Text,
+            created_at: Time, updated_at: Time
         ),
     },
     Exported {
@@ -400,7 +413,8 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("uploaded_versions", "id" => "app IN (SELECT did FROM uploaded_apps WHERE owner = $1)"),
         fields: fields!(
             id: Text, app: Text, version: Text, status: Text, document: Text, content: Text, bundle: Text, tarball: Text, integrity:
-            Text, size: Integer, entries: Integer, unpacked: Integer, source: Text, signer: Text, uploaded_at: Time
+            Text, size: Integer, entries: Integer, unpacked: Integer, source: Text, signer: Text, uploaded_at: Time, risks: Json,
+            requested_at: Time, changes_requested: Bool, appeal: Text, replaced_by: Text, yanked_by: Text, published_at: Time
         ),
     },
 ];

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, CheckState, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{
-    FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
+    FileClaim, FileRole, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
 };
-use souk_domain::publishing::review::VersionStatus;
+use souk_domain::publishing::review::{RiskProfile, VersionStatus};
 use souk_domain::shared::{StorageError, Timestamp, VersionId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub struct SqlUploads<'a>(pub &'a mut Connection);
 
@@ -32,11 +32,9 @@ const INSERT_APP: &str = "INSERT INTO uploaded_apps (did, name, owner, latest_ve
 const ADVANCE: &str = "UPDATE uploaded_apps SET latest_version = $3, updated_at = $4
     WHERE did = $1 AND latest_version = $2 AND block_reason IS NULL";
 const INSERT_VERSION: &str = "INSERT INTO uploaded_versions (id, app, version, status, document, content, bundle, tarball, integrity, size,
-    entries, unpacked, source, signer, uploaded_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING";
+    entries, unpacked, source, signer, uploaded_at, risks, excluded_reviewer)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING";
 const INSERT_FILES: &str = "INSERT INTO version_files (version_id, position, role, path, sha256, size)";
-const UNDER_REVIEW: &str = "SELECT 1 AS one FROM uploaded_versions
-    WHERE app = $1 AND status IN ('PENDING_REVIEW', 'IN_REVIEW', 'APPROVED') LIMIT 1";
 const BY_TARBALL: &str = "SELECT * FROM uploaded_versions WHERE app = $1 AND tarball = $2";
 const CLAIM: &str = "INSERT INTO stored_files (sha256, size, claimed_at, is_deleting)";
 const RENEW_CLAIM: &str = "ON CONFLICT (sha256) DO UPDATE SET claimed_at = excluded.claimed_at WHERE NOT stored_files.is_deleting";
@@ -75,6 +73,23 @@ struct StoredFinding {
     file: String,
     line: Option<u32>,
     detail: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRisks {
+    permissions: BTreeSet<String>,
+    scripts: BTreeMap<String, String>,
+    hosts: BTreeSet<String>,
+}
+
+fn risks_to_json(risks: &RiskProfile) -> Result<serde_json::Value, StorageError> {
+    let RiskProfile { permissions, scripts, hosts } = risks.clone();
+    to_json(&StoredRisks { permissions, scripts, hosts })
+}
+
+fn read_risks(row: &Row) -> Result<RiskProfile, StorageError> {
+    let StoredRisks { permissions, scripts, hosts } = read_json(row, "uploaded_versions", "risks")?;
+    Ok(RiskProfile { permissions, scripts, hosts })
 }
 
 fn findings_to_json(findings: &[Finding]) -> Result<serde_json::Value, StorageError> {
@@ -165,12 +180,13 @@ impl Uploads for SqlUploads<'_> {
         Ok(self.0.query(ADVANCE).bind(app).bind(from).bind(to).bind(now).execute().await? == 1)
     }
 
-    async fn insert_version(&mut self, version: &UploadedVersion) -> Result<bool, StorageError> {
+    async fn insert_version(&mut self, version: &UploadedVersion, new: &NewVersion) -> Result<bool, StorageError> {
         self.0.note(&version.id);
         let query = self.0.query(INSERT_VERSION).bind(&version.id).bind(&version.app).bind(&version.version).bind(version.status);
         let query = query.bind(&version.document).bind(&version.content).bind(&version.bundle).bind(&version.tarball);
         let query = query.bind(&version.integrity).bind(version.size).bind(version.entries).bind(version.unpacked);
-        let query = query.bind(version.source).bind(&version.signer).bind(version.uploaded_at);
+        let query = query.bind(version.source).bind(&version.signer).bind(version.uploaded_at).bind(risks_to_json(&new.risks)?);
+        let query = query.bind(new.excluded_reviewer.as_ref());
         if query.execute().await? == 0 {
             return Ok(false);
         }
@@ -196,6 +212,11 @@ impl Uploads for SqlUploads<'_> {
     async fn find_version_by_id(&mut self, id: &VersionId) -> Result<Option<UploadedVersion>, StorageError> {
         let row = self.0.query("SELECT * FROM uploaded_versions WHERE id = $1").bind(id).optional().await?;
         self.with_files(row).await
+    }
+
+    async fn risks(&mut self, app: &Did, version: &Version) -> Result<Option<RiskProfile>, StorageError> {
+        let query = self.0.query("SELECT risks FROM uploaded_versions WHERE app = $1 AND version = $2").bind(app).bind(version);
+        query.optional().await?.as_ref().map(read_risks).transpose()
     }
 
     async fn checks(&mut self, version: &VersionId) -> Result<Vec<CheckResult>, StorageError> {
@@ -236,10 +257,6 @@ impl Uploads for SqlUploads<'_> {
     async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError> {
         let query = self.0.query("SELECT version FROM uploaded_versions WHERE app = $1 AND status = 'PUBLISHED' ORDER BY id").bind(app);
         query.all().await?.iter().map(|row| row.get("version")).collect()
-    }
-
-    async fn is_under_review(&mut self, app: &Did) -> Result<bool, StorageError> {
-        Ok(self.0.query(UNDER_REVIEW).bind(app).optional().await?.is_some())
     }
 
     async fn claim_files(&mut self, files: &[FileClaim], now: Timestamp) -> Result<bool, StorageError> {

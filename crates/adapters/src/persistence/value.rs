@@ -259,7 +259,7 @@ macro_rules! stored_ids {
     )*};
 }
 stored_ids! {
-    UserId, LoginId, PassportId, ApiKeyId, InvitationId, AuditEntryId, CategoryId, VersionId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
+    UserId, LoginId, PassportId, ApiKeyId, InvitationId, AuditEntryId, CategoryId, VersionId, ReviewEntryId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
     SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId, StakeId,
 }

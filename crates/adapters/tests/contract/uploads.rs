@@ -5,16 +5,16 @@ use semver::Version;
 use souk_adapters::on_both;
 use souk_adapters::persistence::SqlUploads;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, Finding, KnownName, Rule};
-use souk_domain::publishing::bundle::{FileClaim, FileRole, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
-use souk_domain::publishing::review::VersionStatus;
+use souk_domain::publishing::bundle::{FileClaim, FileRole, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
+use souk_domain::publishing::review::{RiskProfile, VersionStatus};
 use souk_domain::shared::VersionId;
 use souk_domain::store::App;
 
-fn number(text: &str) -> Version {
+pub fn number(text: &str) -> Version {
     Version::parse(text).expect(text)
 }
 
-fn uploaded_app(did_text: &str, name: &str) -> UploadedApp {
+pub fn uploaded_app(did_text: &str, name: &str) -> UploadedApp {
     UploadedApp {
         did: did(did_text),
         name: name.to_owned(),
@@ -30,7 +30,7 @@ fn hash(digit: &str) -> String {
     digit.repeat(64)
 }
 
-fn version(id: &str, text: &str) -> UploadedVersion {
+pub fn version(id: &str, text: &str) -> UploadedVersion {
     let file = |role, path: &str, digit: &str| VersionFile { role, path: path.to_owned(), sha256: hash(digit), size: 7 };
     UploadedVersion {
         id: VersionId::parse(id).expect("an id"),
@@ -70,14 +70,14 @@ on_both! {
         assert_eq!(uploads.find_app_by_name("hello").await.expect("reads"), Some(app));
         assert_eq!(uploads.find_app_by_name("Hello").await.expect("reads"), None);
         let one = version("ver_1", "1.0.0-beta.1");
-        assert!(uploads.insert_version(&one).await.expect("inserts"));
+        assert!(uploads.insert_version(&one, &NewVersion::default()).await.expect("inserts"));
         assert_eq!(uploads.find_version(&one.app, &one.version).await.expect("reads"), Some(one.clone()));
         assert_eq!(uploads.find_by_tarball(&one.app, &one.tarball).await.expect("reads"), Some(one.clone()));
         assert_eq!(uploads.find_version(&one.app, &number("1.0.0")).await.expect("reads"), None);
         let same = UploadedVersion { id: VersionId::parse("ver_2").expect("an id"), ..one };
-        assert!(!uploads.insert_version(&same).await.expect("is refused"), "an app has a version once");
+        assert!(!uploads.insert_version(&same, &NewVersion::default()).await.expect("is refused"), "an app has a version once");
         let of_same_name = UploadedVersion { version: number("2.0.0"), ..same };
-        assert!(!uploads.insert_version(&of_same_name).await.expect("is refused"), "and a bundle of a name");
+        assert!(!uploads.insert_version(&of_same_name, &NewVersion::default()).await.expect("is refused"), "and a bundle of a name");
     }
 
     async fn a_name_and_a_did_belong_to_one_app(db: &TestDatabase) {
@@ -102,19 +102,24 @@ on_both! {
         assert_eq!((app.latest, app.updated_at), (new, at(9)));
     }
 
-    async fn versions_under_review_and_published_versions_are_found(db: &TestDatabase) {
+    async fn published_versions_and_risks_are_found(db: &TestDatabase) {
         let mut connection = db.begin().await.expect("begins");
         let mut uploads = SqlUploads(&mut connection);
         uploads.insert_app(&uploaded_app("z1", "hello")).await.expect("inserts");
         for (index, status) in VersionStatus::ALL.iter().copied().enumerate() {
             let one = UploadedVersion { status, ..version(&format!("ver_{index}"), &format!("1.{index}.0")) };
-            uploads.insert_version(&one).await.expect("inserts");
-            let under_review = uploads.is_under_review(&one.app).await.expect("reads");
-            assert_eq!(under_review, index > 0, "{status:?}");
+            let risks = RiskProfile {
+                permissions: ["camera".to_owned()].into(),
+                scripts: [("preInstall".to_owned(), format!("run {index}"))].into(),
+                hosts: ["a.example".to_owned()].into(),
+            };
+            let new = NewVersion { risks: risks.clone(), excluded_reviewer: None };
+            uploads.insert_version(&one, &new).await.expect("inserts");
+            assert_eq!(uploads.risks(&one.app, &one.version).await.expect("reads"), Some(risks));
             assert_eq!(uploads.find_version(&one.app, &one.version).await.expect("reads").map(|one| one.status), Some(status));
         }
         assert_eq!(uploads.published(&did("z1")).await.expect("reads"), [number("1.5.0")]);
-        assert!(!uploads.is_under_review(&did("z2")).await.expect("reads"));
+        assert_eq!(uploads.risks(&did("z2"), &number("1.0.0")).await.expect("reads"), None);
     }
 
     async fn files_that_nothing_refers_to_become_orphans(db: &TestDatabase) {
@@ -122,7 +127,7 @@ on_both! {
         let mut connection = db.begin().await.expect("begins");
         let mut uploads = SqlUploads(&mut connection);
         uploads.insert_app(&uploaded_app("z1", "hello")).await.expect("inserts");
-        uploads.insert_version(&version("ver_1", "1.0.0")).await.expect("inserts");
+        uploads.insert_version(&version("ver_1", "1.0.0"), &NewVersion::default()).await.expect("inserts");
         // Those of the version, the logo of a listed app, two orphans, and one that was claimed again.
         assert!(uploads.claim_files(&claims(&["a", "c", "d", "e", "e", "f", "1", "2", "3"]), at(0)).await.expect("claims"));
         assert!(uploads.claim_files(&claims(&["3"]), at(50)).await.expect("claims"));
@@ -142,7 +147,7 @@ on_both! {
         let mut uploads = SqlUploads(&mut connection);
         uploads.insert_app(&uploaded_app("z1", "hello")).await.expect("inserts");
         let version = version("ver_1", "1.0.0");
-        uploads.insert_version(&version).await.expect("inserts");
+        uploads.insert_version(&version, &NewVersion::default()).await.expect("inserts");
         assert_eq!(uploads.find_version_by_id(&version.id).await.expect("reads"), Some(version.clone()));
         let finding = Finding { line: Some(3), ..Finding::in_file(Rule::PrivateKey, "a.js", "") };
         let errored = CheckResult::errored(CheckName::Manifest, at(1));

@@ -106,6 +106,17 @@ impl<'a> FromRequest<'a> for DeveloperUser {
     }
 }
 
+/// A signed-in user who judges versions: a reviewer, an admin or an owner; others are rejected with 403.
+#[derive(Debug, Clone)]
+pub struct ReviewerUser(pub SignedIn);
+
+impl<'a> FromRequest<'a> for ReviewerUser {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let user = SignedIn::from_request(request, body).await?;
+        if user.0.is_reviewer() { Ok(Self(user)) } else { Err(Problem::forbidden().into()) }
+    }
+}
+
 /// A resource for which API keys have scopes.
 pub trait Resource: Send + Sync + 'static {
     /// One of `Scope::RESOURCES`.

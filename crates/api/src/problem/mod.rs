@@ -6,6 +6,7 @@ mod admin;
 mod checkout;
 mod credits;
 mod publishing;
+mod reviews;
 mod subscriptions;
 mod uploads;
 

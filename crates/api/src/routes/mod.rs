@@ -29,6 +29,7 @@ pub mod products;
 pub mod realtime;
 pub mod refunds;
 pub mod restore;
+pub mod reviews;
 pub mod session;
 pub mod settings;
 pub mod stakes;

@@ -8,11 +8,12 @@ use souk_domain::access::Role;
 const CALLERS: [&str; 6] = ["visitor", "customer", "developer", "reviewer", "admin", "owner"];
 
 const ADMINS: &[&str] = &["admin", "owner"];
+const REVIEWERS: &[&str] = &["reviewer", "admin", "owner"];
 const SIGNED_IN: &[&str] = &["customer", "developer", "reviewer", "admin", "owner"];
 const DEVELOPERS: &[&str] = &["developer"];
 
 /// The endpoints, and who may call them. Everybody else is refused before the call is looked at.
-const ENDPOINTS: [(Method, &str, &[&str]); 13] = [
+const ENDPOINTS: [(Method, &str, &[&str]); 15] = [
     (Method::GET, "/api/console/preferences", ADMINS),
     (Method::PUT, "/api/console/preferences", ADMINS),
     (Method::GET, "/api/console/invitations", ADMINS),
@@ -20,6 +21,8 @@ const ENDPOINTS: [(Method, &str, &[&str]); 13] = [
     (Method::DELETE, "/api/console/invitations/inv_1", ADMINS),
     (Method::GET, "/api/console/developers", ADMINS),
     (Method::DELETE, "/api/console/developers/pass_1", ADMINS),
+    (Method::GET, "/api/developer/apps", DEVELOPERS),
+    (Method::GET, "/api/console/reviews", REVIEWERS),
     (Method::POST, "/api/invitations/preview", SIGNED_IN),
     (Method::POST, "/api/invitations/accept", SIGNED_IN),
     (Method::GET, "/api/developer/access-tokens", DEVELOPERS),

@@ -163,6 +163,7 @@ operations! {
     RevokeInvitation = "invitation.revoke";
     AcceptInvitation = "invitation.accept";
     CreateAccessToken = "access_token.create";
+    ReviewVersion = "version.review";
     DeleteAccessToken = "access_token.delete";
 }
 

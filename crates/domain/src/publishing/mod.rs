@@ -4,9 +4,12 @@
 pub mod access_tokens;
 pub mod bundle;
 pub mod invitations;
+mod picture_format;
 mod preferences;
 mod preferences_admin;
+pub mod publication;
 pub mod review;
+mod version;
 
 pub use preferences::{MAX_DECIMALS, PermissionMode, PreferenceError, PreferenceProblem, Preferences, ReviewType, StakePreference};
 pub use preferences_admin::{ChangePreferencesError, PreferencesRecord, StoredPreferences, change_preferences, find_preferences};

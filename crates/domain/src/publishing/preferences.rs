@@ -1,6 +1,6 @@
 //! What the owner decides about publishing (reference/store.md 2): who may publish, what is reviewed, stakes, limits and prices.
 
-use super::bundle::PictureFormat;
+use super::picture_format::PictureFormat;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 

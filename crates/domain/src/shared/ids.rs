@@ -121,6 +121,7 @@ ids! {
     AuditEntryId = "aud_";
     CategoryId = "cat_";
     VersionId = "ver_";
+    ReviewEntryId = "rev_";
     EntitlementId = "ent_";
     CustomerId = "cus_";
     ProductId = "prod_";

@@ -158,6 +158,8 @@ pub trait Apps: Send {
     /// Categories in their order.
     async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError>;
     async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
+    /// Inserts the app, or replaces what a version says of it. Links, downloads and the time of the creation stay.
+    async fn show(&mut self, app: &App) -> Result<(), StorageError>;
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
     async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError>;
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError>;

@@ -99,12 +99,13 @@ async fn checks(app: &App, did: &Did, version: &semver::Version, caller: &Caller
     Ok(Json(VersionCheckListModel { list: list.into_iter().map(VersionCheckModel::from).collect() }))
 }
 
-struct Named {
-    did: Did,
-    version: semver::Version,
+/// What a path names.
+pub(in crate::routes) struct Named {
+    pub did: Did,
+    pub version: semver::Version,
 }
 
-fn named(app: &App, did: &str, version: &str) -> Result<Named, Problem> {
+pub(in crate::routes) fn named(app: &App, did: &str, version: &str) -> Result<Named, Problem> {
     let did = app.did_auth_tokens.parse_did(did).ok_or_else(Problem::not_found)?;
     let version = parse_version(version).ok_or_else(Problem::not_found)?;
     Ok(Named { did, version })

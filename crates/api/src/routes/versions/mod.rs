@@ -3,3 +3,4 @@
 mod api;
 
 pub use api::VersionChecksApi;
+pub(in crate::routes) use api::{Named, named};

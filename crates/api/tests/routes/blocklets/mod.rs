@@ -4,6 +4,7 @@ mod checks;
 mod hostile;
 mod load;
 mod reading;
+mod reviews;
 mod upload;
 
 use crate::admin::app::{TestApp, Who};

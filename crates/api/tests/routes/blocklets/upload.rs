@@ -6,7 +6,7 @@ use serde_json::json;
 use souk_adapters::testing::upload::TestUpload;
 use souk_domain::access::{Did, Role};
 use souk_domain::publishing::access_tokens::TokenScope;
-use souk_domain::publishing::bundle::{FileRole, UploadSource, parse_version};
+use souk_domain::publishing::bundle::{FileRole, NewVersion, UploadSource, parse_version};
 use souk_domain::publishing::review::VersionStatus;
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn a_blocked_app_and_one_in_review_get_no_version() {
         };
         unit.uploads().insert_app(&app).await.expect("inserts");
         if let Some(status) = status {
-            unit.uploads().insert_version(&recorded(&did, version, status, &store)).await.expect("inserts");
+            unit.uploads().insert_version(&recorded(&did, version, status, &store), &NewVersion::default()).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
         let (found, answer) = store.upload(&store.version(name, "1.1.0").sign()).await;

@@ -1,46 +1,8 @@
 //! The rules of logos and screenshots (reference/store.md 5.3).
 
-use super::super::preferences::named;
+pub use super::super::picture_format::PictureFormat;
+
 use std::ops::RangeInclusive;
-
-named! {
-    /// The formats of pictures.
-    PictureFormat {
-        Png = "png",
-        Jpeg = "jpg",
-        Svg = "svg",
-        Webp = "webp",
-    }
-}
-
-impl PictureFormat {
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Webp => "image/webp",
-            Self::Svg => "image/svg+xml",
-        }
-    }
-
-    const fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Png => &["png"],
-            Self::Jpeg => &["jpg", "jpeg"],
-            Self::Webp => &["webp"],
-            Self::Svg => &["svg"],
-        }
-    }
-
-    /// The format that the name of a file promises.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        let (_, extension) = name.rsplit_once('.')?;
-        let extension = extension.to_ascii_lowercase();
-        Self::ALL.iter().copied().find(|format| format.extensions().contains(&extension.as_str()))
-    }
-}
 
 /// A picture. A vector graphic has no size of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Who may read an uploaded version.
 
 use super::super::review::VersionStatus;
+use super::super::version::{default_version, parse_version};
 use super::records::{UploadedApp, UploadedVersion};
-use super::version::{default_version, parse_version};
 use crate::access::{Caller, Did};
 use crate::context::Context;
 use crate::shared::StorageError;

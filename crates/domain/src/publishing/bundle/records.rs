@@ -1,6 +1,6 @@
 //! What the store records of uploaded apps and versions.
 
-use super::super::review::VersionStatus;
+use super::super::review::{RiskProfile, VersionStatus};
 use super::checks::{CheckResult, KnownName};
 use super::wanted::FileRole;
 use crate::access::Did;
@@ -101,6 +101,14 @@ impl UploadedVersion {
     }
 }
 
+/// What is recorded with a new version for its review.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewVersion {
+    pub risks: RiskProfile,
+    /// The reviewer who may not judge it: see [`super::super::review::Review::excluded_reviewer`].
+    pub excluded_reviewer: Option<Did>,
+}
+
 /// A file that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileClaim {
@@ -118,15 +126,15 @@ pub trait Uploads: Send {
     /// Replaces the highest version. False: it is not `from`, or the app is blocked.
     async fn advance(&mut self, app: &Did, from: &Version, to: &Version, now: Timestamp) -> Result<bool, StorageError>;
     /// Inserts the version and its files. False: the app has this version, or a bundle of this name, already.
-    async fn insert_version(&mut self, version: &UploadedVersion) -> Result<bool, StorageError>;
+    async fn insert_version(&mut self, version: &UploadedVersion, new: &NewVersion) -> Result<bool, StorageError>;
     async fn find_version(&mut self, app: &Did, version: &Version) -> Result<Option<UploadedVersion>, StorageError>;
     /// The version whose bundle has this file name.
     async fn find_by_tarball(&mut self, app: &Did, tarball: &str) -> Result<Option<UploadedVersion>, StorageError>;
+    /// What of a version its users should agree to.
+    async fn risks(&mut self, app: &Did, version: &Version) -> Result<Option<RiskProfile>, StorageError>;
     async fn find_version_by_id(&mut self, id: &VersionId) -> Result<Option<UploadedVersion>, StorageError>;
     /// The versions of an app that are published.
     async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError>;
-    /// Whether a version of the app is under review.
-    async fn is_under_review(&mut self, app: &Did) -> Result<bool, StorageError>;
     /// The results of a version's checks, in the order of [`super::checks::CheckName::ALL`].
     async fn checks(&mut self, version: &VersionId) -> Result<Vec<CheckResult>, StorageError>;
     /// Replaces the results of a version's checks.

@@ -2,14 +2,15 @@
 //! and [`complete_upload`].
 
 use super::super::access_tokens::{AccessToken, TokenError, TokenScope, TokenUse, authorize_token};
-use super::super::review::VersionStatus;
+use super::super::review::{Involved, ReviewActor, ReviewError, ReviewRole, RiskProfile, Step, VersionStatus, take_in};
 use super::archive::ArchiveError;
 use super::checks;
 use super::limits::UploadLimits;
 use super::manifest::{AppDids, MANIFEST_MAX, ManifestErrors, ManifestFile, SignatureError, read_manifest};
 use super::picture::{PictureError, PictureLimits, check_logo, check_screenshot};
 use super::ports::{BundleReader, ExtractedFile, InspectedBundle, InspectionError, Spooled};
-use super::records::{FileClaim, UploadSource, UploadedApp, UploadedVersion, VersionFile};
+use super::records::{FileClaim, NewVersion, UploadSource, UploadedApp, UploadedVersion, VersionFile};
+use super::risks::risks_of;
 use super::wanted::{FileRole, WantedFiles};
 use crate::access::Did;
 use crate::context::Context;
@@ -244,10 +245,10 @@ async fn check_version(
         let is_same = stored.is_some_and(|stored| stored.content == content);
         return if is_same { Ok(true) } else { Err(UploadError::NotHigher { latest: app.latest.to_string() }) };
     }
-    if unit.uploads().is_under_review(&app.did).await? {
-        return Err(UploadError::InReview { did: app.did.clone() });
+    match unit.reviews().find_open(&app.did).await? {
+        Some(open) if !open.review.allows_upload() => Err(UploadError::InReview { did: app.did.clone() }),
+        _ => Ok(false),
     }
-    Ok(false)
 }
 
 /// Checks the bundle of an admitted upload, stores it with its files, and records the version as a draft.
@@ -277,7 +278,7 @@ pub async fn complete_upload(
     let InspectedBundle { entries, unpacked, files } = ports.reader.inspect(bundle, &limits.archive, &wanted).await?;
     check_pictures(ports.reader, &limits.pictures, &wanted, &files)?;
     let extracted = classify(ports.reader, &wanted, files)?;
-    let now = ctx.now();
+    let (now, risks) = (ctx.now(), risks_of(&manifest));
     let version = UploadedVersion {
         id: VersionId::new(now, ctx.random.as_ref()),
         app: manifest.did.clone(),
@@ -306,7 +307,7 @@ pub async fn complete_upload(
         created_at: now,
         updated_at: now,
     };
-    record(ctx, app, first, &version).await?;
+    record(ctx, app, first, &version, risks).await?;
     Ok(version)
 }
 
@@ -387,17 +388,26 @@ async fn store_files(
 }
 
 /// Records the version in one unit of work. `app` is what the upload was admitted for; whatever has changed since then refuses it.
-async fn record(ctx: &Context, app: Option<UploadedApp>, first: UploadedApp, version: &UploadedVersion) -> Result<(), UploadError> {
+async fn record(
+    ctx: &Context,
+    app: Option<UploadedApp>,
+    first: UploadedApp,
+    version: &UploadedVersion,
+    risks: RiskProfile,
+) -> Result<(), UploadError> {
     let mut unit = ctx.store.begin().await?;
     // The token can have been deleted while the bundle arrived.
     authorize(unit.as_mut(), version.uploaded_at, &version.signer, (&first.did, &first.name), app.is_none()).await?;
     unit.access_tokens().touch(&version.signer, version.uploaded_at).await?;
-    let is_new = match app {
-        None => unit.uploads().insert_app(&first).await?,
-        Some(app) => unit.uploads().advance(&app.did, &app.latest, &version.version, version.uploaded_at).await?,
+    let (is_next, excluded_reviewer) = match app {
+        None => (unit.uploads().insert_app(&first).await?, None),
+        Some(app) => {
+            let excluded_reviewer = follow(ctx, unit.as_mut(), &app, version).await?;
+            (unit.uploads().advance(&app.did, &app.latest, &version.version, version.uploaded_at).await?, excluded_reviewer)
+        }
     };
-    let is_recorded = is_new
-        && unit.uploads().insert_version(version).await?
+    let is_recorded = is_next
+        && unit.uploads().insert_version(version, &NewVersion { risks, excluded_reviewer }).await?
         && unit.uploads().confirm_files(&version.stored(), version.uploaded_at).await?;
     if !is_recorded {
         return Err(UploadError::Contended);
@@ -405,4 +415,31 @@ async fn record(ctx: &Context, app: Option<UploadedApp>, first: UploadedApp, ver
     checks::order_checks(ctx, unit.as_mut(), &version.id).await?;
     unit.commit().await?;
     Ok(())
+}
+
+/// Continues the review of the version before: one for which changes were requested is replaced. Returns the reviewer who may not judge
+/// the new version.
+async fn follow(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    app: &UploadedApp,
+    version: &UploadedVersion,
+) -> Result<Option<Did>, UploadError> {
+    let Some(reviewed) = unit.reviews().lock_app(&app.did).await? else { return Ok(None) };
+    let open = unit.reviews().find_open(&app.did).await?;
+    if let Some(open) = open {
+        // Its review can have been requested while the bundle arrived.
+        if !open.review.allows_upload() {
+            return Err(UploadError::InReview { did: app.did.clone() });
+        }
+        let actor = ReviewActor { did: app.owner.clone(), role: ReviewRole::System };
+        let involved = Involved { app: reviewed, version: open, actor };
+        let step = Step::ReplacedBy { version: version.version.to_string() };
+        take_in(ctx, unit, &involved, &step).await.map_err(|error| match error {
+            ReviewError::Storage(error) => error.into(),
+            _ => UploadError::InReview { did: app.did.clone() },
+        })?;
+    }
+    let before = unit.reviews().find(&app.did, &app.latest).await?;
+    Ok(before.and_then(|before| before.review.excluded_from_next()))
 }

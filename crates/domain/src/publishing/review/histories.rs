@@ -108,10 +108,7 @@ impl History {
             if self.blocked || !newest.review.allows_upload() {
                 return;
             }
-            excluded = match newest.review.appeal {
-                Some(Appeal::Granted) => newest.review.decided_by.clone(),
-                _ => newest.review.excluded_reviewer.clone(),
-            };
+            excluded = newest.review.excluded_from_next();
             if newest.review.status == VersionStatus::InReview {
                 let store = ReviewActor { did: Did::from_verified("store"), role: ReviewRole::System };
                 let index = self.versions.len() - 1;

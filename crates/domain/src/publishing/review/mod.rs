@@ -1,10 +1,15 @@
-//! The review of versions: one pure state machine. It decides who may take which step in which status, and names each refusal.
+//! The review of versions. One pure state machine decides who may take which step in which status, and names each refusal; the use cases
+//! around it read and store.
 
 mod guards;
 mod machine;
 mod need;
+mod reading;
+mod records;
 mod refusal;
+mod risks;
 mod state;
+mod take;
 
 #[cfg(test)]
 mod histories;
@@ -13,8 +18,13 @@ mod table;
 
 pub use machine::{Outcome, ReviewEvent, take_step};
 pub use need::{ReviewNeed, RiskyDifferences, review_need};
+pub use reading::{QueueFilter, ReviewDetails, UploadedVersions, find_review, list_own_apps, list_reviews, list_uploads};
+pub use records::{EntryKind, QueuedVersion, ReviewedApp, ReviewedVersion, Reviews, THREAD_MAX, ThreadEntry};
 pub use refusal::Refusal;
+pub use risks::RiskProfile;
 pub use state::{
     AppReviewFacts, Appeal, BLOCK_REASON_MAX, CLAIM_LIFETIME, CancelReason, Claim, REVIEW_COMMENT_MAX, Review, ReviewActor, ReviewRole,
     Step, VersionStatus, Yank,
 };
+pub(super) use take::{Involved, lock_involved, take_in};
+pub use take::{ReviewError, take_review_step};

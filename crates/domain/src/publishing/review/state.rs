@@ -93,20 +93,22 @@ pub struct Claim {
     pub until: Timestamp,
 }
 
-/// A developer's appeal against a rejection. The rejection of the version stays; if the appeal is granted, another reviewer judges the
-/// higher version that follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appeal {
-    Open,
-    Granted,
-    Denied,
+named! {
+    /// A developer's appeal against a rejection. The rejection of the version stays; if the appeal is granted, another reviewer judges the
+    /// higher version that follows.
+    Appeal {
+        Open = "open",
+        Granted = "granted",
+        Denied = "denied",
+    }
 }
 
-/// Who has withdrawn a published version. What the store has withdrawn, its developer does not bring back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Yank {
-    ByDeveloper,
-    ByStore,
+named! {
+    /// Who has withdrawn a published version. What the store has withdrawn, its developer does not bring back.
+    Yank {
+        ByDeveloper = "developer",
+        ByStore = "store",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +150,12 @@ impl Review {
             cancel_reason: None,
             yank: None,
         }
+    }
+
+    /// The reviewer who may not judge the next version: a granted appeal hands it to another one.
+    #[must_use]
+    pub fn excluded_from_next(&self) -> Option<Did> {
+        if self.appeal == Some(Appeal::Granted) { self.decided_by.clone() } else { self.excluded_reviewer.clone() }
     }
 
     /// Whether another version of the app may be uploaded while this one has its status. One that replaces it cancels it.

@@ -2,10 +2,11 @@
 
 use super::super::archive::{ArchiveError, ArchiveLimits};
 use super::super::limits::UploadLimits;
-use super::super::manifest::{AppDids, Manifest, read_manifest};
+use super::super::manifest::{AppDids, Manifest};
 use super::super::picture::PictureLimits;
 use super::super::ports::{BundleReader, BundleScan, FileDigest, InspectionError, Spool, Spooled};
 use super::super::records::{UploadedApp, UploadedVersion, VersionFile};
+use super::super::stored::{missing, read_document, read_file};
 use super::super::wanted::FileRole;
 use super::pictures::MeasuredFile;
 use super::{CheckName, CheckResult, Finding, Rule, check_license, check_look_alike, check_manifest, check_pictures};
@@ -97,7 +98,7 @@ pub async fn run_checks(ctx: &Context, ports: &CheckPorts<'_>, id: &VersionId) -
             }
         });
     };
-    let manifest = read_document(ports, &version).await;
+    let manifest = read_document(ports.reader, ports.dids, ports.files, &version).await;
     let scan = scan_bundle(ports, &limits.archive, &version).await;
     keep(CheckName::Manifest, manifest_findings(ports, &version, manifest.as_ref()).await);
     let (archive, secrets, digests) = match scan {
@@ -130,27 +131,6 @@ fn copy(error: &StorageError) -> StorageError {
 
 fn unsafe_archive(error: &ArchiveError) -> Finding {
     Finding::of(Rule::ArchiveUnsafe, error.to_string())
-}
-
-fn missing(sha256: &str) -> StorageError {
-    StorageError::Driver(format!("the file {sha256} is missing").into())
-}
-
-/// Reads a small stored file.
-async fn read_file(files: &dyn Files, sha256: &str) -> Result<Vec<u8>, StorageError> {
-    let mut opened = files.open(sha256).await?.ok_or_else(|| missing(sha256))?;
-    let mut bytes = Vec::new();
-    while let Some(part) = opened.content.next().await {
-        bytes.extend_from_slice(&part.map_err(|error| StorageError::Driver(Box::new(error)))?);
-    }
-    Ok(bytes)
-}
-
-/// The signed manifest. It was valid when it was uploaded.
-async fn read_document(ports: &CheckPorts<'_>, version: &UploadedVersion) -> Result<Manifest, StorageError> {
-    let corrupt = |value: String| StorageError::Corrupt { table: "uploaded_versions", column: "document", value };
-    let json = ports.reader.parse_json(&read_file(ports.files, &version.document).await?).map_err(corrupt)?;
-    read_manifest(&json, ports.dids).map(|file| file.manifest).map_err(|errors| corrupt(errors.to_string()))
 }
 
 async fn scan_bundle(ports: &CheckPorts<'_>, limits: &ArchiveLimits, version: &UploadedVersion) -> Result<BundleScan, InspectionError> {

@@ -1,7 +1,7 @@
 //! Reads a manifest and checks every field that the store uses.
 
+use super::super::super::version::parse_version;
 use super::super::name::check_name;
-use super::super::version::parse_version;
 use super::error::{At, ManifestErrors, ManifestProblem};
 use super::fields::{Fields, Length, TEXT_MAX, is_web_address, text};
 use super::signature::{self, ManifestSignature};

@@ -1,0 +1,6 @@
+//! Reviews of versions, for their developers and for reviewers.
+
+mod api;
+mod model;
+
+pub use api::{ConsoleReviewsApi, DeveloperAppsApi, ReviewsApi};

@@ -36,7 +36,7 @@ const EVENT_LIST_SHORTEST: Duration = Duration::from_secs(300);
 /// The most messages in one commit.
 const MESSAGE_CHUNK: usize = 100;
 /// How long card processors list events.
-const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// Reads the providers' lists of events about failed payments, refunds and disputes, and handles each like a webhook delivery: deliveries
 /// can be lost. The lists of unresponsive providers do not delay the others.

@@ -23,7 +23,7 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock};
+use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock, check_clock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::publishing::bundle::{ORPHAN_AGE, sweep_files};
 use souk_domain::shared::{Clock, Random, StorageError};
@@ -42,6 +42,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The components of a store without its HTTP service.
 pub struct Parts {
     pub ctx: Context,
+    /// The clock of the process: the watch, or the simulated one.
     pub clock: Arc<dyn Clock>,
     /// `None`: the clock is simulated.
     pub watch: Option<Arc<ClockWatch>>,
@@ -220,15 +221,16 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url, sandbox
 }
 
 pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sandbox: Sandbox, pace: Pace) -> Result<Parts, Failure> {
-    let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
+    let random: Arc<dyn Random> = Arc::new(SystemRandom);
+    let watch = (!pace.is_simulated)
+        .then(|| Arc::new(ClockWatch::new(Arc::clone(&pace.clock), Arc::new(SystemUptime), host_name(), random.as_ref())));
+    let clock = watch.as_ref().map_or(pace.clock, |watch| Arc::clone(watch) as Arc<dyn Clock>);
     let disk: Arc<dyn DiskSpace> = Arc::new(disks(common));
     let OpenFolder { keys, database } = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(keys::secret_box(&keys.seed)));
     let app_key = AppKey::from_seed(&keys.identity.0);
     let mut wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
     let mut cards = StripeRail::reaching(&own_address, common.private_networks())?;
-    let watch =
-        (!pace.is_simulated).then(|| Arc::new(ClockWatch::new(Arc::clone(&clock), Arc::new(SystemUptime), host_name(), random.as_ref())));
     if let Some(watch) = &watch {
         (wallets, cards) = (wallets.watched_by(Arc::clone(watch)), cards.watched_by(Arc::clone(watch)));
     }
@@ -262,6 +264,10 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         disk: Arc::clone(&disk),
         installation: Arc::new(ProcessProbe::new(common, &public_url, choice, seen_proxy.clone()).with_shared_options(common, choice)),
     };
+    // Before anything is written by a clock that other processes doubt.
+    if let Some(watch) = &watch {
+        check_clock(&ctx, watch).await?;
+    }
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
         tracing::warn!("REDIS_URL is not set: only one process may run for this store; several processes need Redis");
@@ -395,6 +401,7 @@ impl Parts {
             database: self.database.clone(),
             handler: Arc::new(CountedJobs { inner: self.jobs.clone(), metrics: self.metrics.clone() }),
             clock: Arc::clone(&self.clock),
+            trust: Arc::clone(&self.ctx.trust),
             random: Arc::clone(&self.random),
             config: self.queue_config.clone(),
         };
@@ -409,7 +416,7 @@ mod tests {
     use super::*;
     use crate::config::{Cli, Command, WorkArgs};
     use clap::Parser;
-    use souk_domain::operation::{Restore, check_clock};
+    use souk_domain::operation::Restore;
     use souk_domain::payment::{Method, MethodSettings, StakeForGasError, stake_for_gas};
     use souk_domain::shared::{MethodId, Mode, Timestamp};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

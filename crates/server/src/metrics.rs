@@ -150,7 +150,10 @@ impl Handler for CountedJobs {
             Err(JobError::Fail(_)) => "failed",
         };
         self.metrics.jobs.get_or_create(&JobLabels { topic: topic.name(), outcome }).inc();
-        if matches!(topic, Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail) {
+        if matches!(
+            topic,
+            Topic::ReceiptMail | Topic::BillingMail | Topic::ReminderMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail
+        ) {
             self.metrics.mails.get_or_create(&MailLabels { outcome }).inc();
         }
         result

@@ -1,5 +1,6 @@
 //! Payment attempts. This module encrypts and decrypts the client secrets of card payments.
 
+use super::attempt_lists;
 use super::attempts_on_hold::{self, not_on_hold, on_hold};
 use super::columns::keys;
 use super::listing::sql_per_dialect;
@@ -9,12 +10,13 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
+use souk_domain::operation::CLOCK_TOLERANCE;
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Attempts, Decline, HoldClass, Moved, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck,
     TransactionKey,
 };
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, Listed, MethodId, Mode, Page, PaymentIntentId, StorageError, Timestamp};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
@@ -74,16 +76,6 @@ const CLAIM_RECHECKS: Sql = Sql {
                RETURNING attempts.id, attempts.method_id, attempts.updated_at, attempts.doubted",
 };
 
-pub(super) const OF_CONNECT_SESSION: &str =
-    "SELECT * FROM attempts WHERE connect_token = $1 AND connect_token IS NOT NULL ORDER BY created_at, id";
-const FIND_OPEN: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id");
-const LOCK_OPEN: Sql = sql_per_dialect!(
-    "SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id" (either "" " FOR UPDATE")
-);
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " ORDER BY id");
-const PLANNED_BY: Sql = sql_per_dialect!(
-    "SELECT attempt_id, invoice_id, amount FROM attempt_invoices WHERE attempt_id " (among "$1") " ORDER BY invoice_id"
-);
 /// On PostgreSQL, groups that share attempts lock them in the order of their ids, so that no two groups wait for each other. The update does
 /// not repeat the condition that the lock has checked: with it, the planner reads the index of open attempts, which holds every attempt that
 /// has ended since the last vacuum.
@@ -106,16 +98,6 @@ const SETTLE: Sql = Sql {
     ),
 };
 const CLOSE: Sql = sql_per_dialect!("UPDATE attempt_invoices SET open = $2 WHERE attempt_id " (among "$1"));
-const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id " (among "$1") " ORDER BY id");
-/// Repeats the condition of the partial index on the hash.
-pub(super) const WALLETS_OF: Sql = sql_per_dialect!(
-    "SELECT method_id, hash, payer FROM attempts WHERE method_id " (among "$1") " AND hash " (among "$2")
-    " AND hash IS NOT NULL AND payer IS NOT NULL"
-);
-// SQLite uses a partial index only if the statement repeats the index's condition verbatim.
-pub(super) const IN_FLIGHT: Sql = sql_per_dialect!(
-    "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id " (among "$1")
-);
 /// Excludes drafts: they belong to checkouts, which may stay open for any time.
 const HAS_OPEN_FOR_CLOCK: Sql = sql_per_dialect!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
@@ -199,8 +181,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError> {
-        let rows = self.connection.query_per_dialect(METHODS_OF).bind(keys(ids)).all().await?;
-        rows.iter().map(|row| Ok((row.get("id")?, row.get("method_id")?))).collect()
+        attempt_lists::methods_of(self.connection, ids).await
     }
 
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError> {
@@ -212,7 +193,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn of_connect_session(&mut self, token: &str) -> Result<Vec<Attempt>, StorageError> {
-        self.connection.query(OF_CONNECT_SESSION).bind(token).all().await?.iter().map(|row| attempt(row, self.secrets)).collect()
+        attempt_lists::of_connect_session(self, token).await
     }
 
     async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<bool, StorageError> {
@@ -246,47 +227,27 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn find_all(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        let rows = self.connection.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
-        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+        attempt_lists::among(self, attempt_lists::FIND_ALL, ids).await
     }
 
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        let rows = self.connection.query_per_dialect(FIND_OPEN).bind(keys(ids)).all().await?;
-        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+        attempt_lists::among(self, attempt_lists::FIND_OPEN, ids).await
     }
 
     async fn lock_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = self.connection.query_per_dialect(LOCK_OPEN).bind(keys(ids)).all().await?;
-        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+        if ids.is_empty() { Ok(Vec::new()) } else { attempt_lists::among(self, attempt_lists::LOCK_OPEN, ids).await }
     }
 
     async fn wallets_of(&mut self, transactions: &[TransactionKey]) -> Result<BTreeMap<TransactionKey, Did>, StorageError> {
-        if transactions.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let methods: BTreeSet<_> = transactions.iter().map(|transaction| transaction.method_id.as_str()).collect();
-        let hashes: Vec<_> = transactions.iter().map(|transaction| transaction.hash.as_str()).collect();
-        let methods: Vec<_> = methods.into_iter().collect();
-        let rows = self.connection.query_per_dialect(WALLETS_OF).bind(keys(&methods)).bind(keys(&hashes)).all().await?;
-        let key = |row: &Row| Ok(TransactionKey { method_id: row.get("method_id")?, hash: row.get("hash")? });
-        rows.iter().map(|row| Ok((key(row)?, row.get("payer")?))).collect()
+        attempt_lists::wallets_of(self.connection, transactions).await
     }
 
     async fn planned_by_all(&mut self, ids: &[AttemptId]) -> Result<HashMap<AttemptId, Vec<PlannedPayment>>, StorageError> {
-        let mut planned: HashMap<_, Vec<_>> = HashMap::new();
-        for row in self.connection.query_per_dialect(PLANNED_BY).bind(keys(ids)).all().await? {
-            let one = PlannedPayment { invoice_id: row.get("invoice_id")?, amount: row.get("amount")? };
-            planned.entry(row.get("attempt_id")?).or_default().push(one);
-        }
-        Ok(planned)
+        attempt_lists::planned_by(self.connection, ids).await
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
-        let rows = self.connection.query_per_dialect(IN_FLIGHT).bind(keys(invoices)).all().await?;
-        rows.iter().map(|row| row.get("invoice_id")).collect()
+        attempt_lists::in_flight(self.connection, invoices).await
     }
 
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
@@ -390,8 +351,10 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
-        let update = concat!("UPDATE attempts SET updated_at = $3 WHERE id = $1 AND updated_at <= $2 AND ", undecided!());
-        Ok(self.connection.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
+        let update =
+            concat!("UPDATE attempts SET updated_at = $3 WHERE id = $1 AND (updated_at <= $2 OR updated_at > $4) AND ", undecided!());
+        let query = self.connection.query(update).bind(id).bind(since).bind(now).bind(now.plus(CLOCK_TOLERANCE));
+        Ok(query.execute().await? == 1)
     }
 
     async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError> {
@@ -556,7 +519,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
+pub(super) fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
     let id: AttemptId = row.get("id")?;
     let corrupt = |column: &'static str, value: &str| StorageError::Corrupt { table: TABLE, column, value: value.to_owned() };
     let (purpose, subject): (String, String) = (row.get("purpose")?, row.get("subject")?);

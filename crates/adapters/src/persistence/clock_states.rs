@@ -1,6 +1,6 @@
 //! What the store knows about the clocks of its machines: one row, and one for each process that doubts its clock.
 
-use super::{Connection, Row, Sql};
+use super::{Connection, Row, Sql, ahead_of_clock};
 use async_trait::async_trait;
 use souk_domain::operation::{ClockDoubt, ClockState, ClockStates, StoredDoubt};
 use souk_domain::shared::{StorageError, Timestamp};
@@ -52,11 +52,15 @@ impl ClockStates for SqlClockStates<'_> {
         self.0.query("DELETE FROM clock_doubts WHERE process = $1").bind(process).execute().await.map(drop)
     }
 
-    async fn confirm(&mut self, now: Timestamp) -> Result<(), StorageError> {
+    async fn confirm(&mut self) -> Result<(), StorageError> {
         self.ensure_row().await?;
-        let update = "UPDATE clock_state SET confirmations = confirmations + 1, marked_at = $1 WHERE id = 1";
-        self.0.query(update).bind(now).execute().await?;
+        let update = "UPDATE clock_state SET confirmations = confirmations + 1, marked_at = NULL WHERE id = 1";
+        self.0.query(update).execute().await?;
         self.0.query("DELETE FROM clock_doubts").execute().await.map(drop)
+    }
+
+    async fn pull_forward(&mut self, now: Timestamp) -> Result<(), StorageError> {
+        ahead_of_clock::pull_forward(self.0, now).await
     }
 }
 

@@ -1,8 +1,10 @@
 //! SQL storage on SQLite and PostgreSQL. No code outside this folder depends on which of the two is in use.
 
 mod access_tokens;
+mod ahead_of_clock;
 mod api_keys;
 mod apps;
+mod attempt_lists;
 mod attempts;
 mod attempts_on_hold;
 mod audit_log;

@@ -1,7 +1,9 @@
 //! Checks which indexes statements use. The number of rows read by a background round, or while SQLite's single write lock is held,
 //! must not grow with the size of the store.
 
-use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
+use super::ahead_of_clock::{CHECKS, KEYED_CALLS, LEASES, MESSAGES, PLAN_CHANGES, RECHECKS, STAKES};
+use super::attempt_lists::{IN_FLIGHT, OF_CONNECT_SESSION, WALLETS_OF};
+use super::attempts::{CLAIM_DUE, NETWORKS_DUE};
 use super::attempts_on_hold::{COUNT as COUNT_ON_HOLD, PAYMENTS as HELD_PAYMENTS, TRANSFERS as HELD_TRANSFERS};
 use super::backlog::{ATTEMPTS, SCANS, SUBSCRIPTIONS_ON_HOLD};
 use super::checkout_sessions::{RESERVING, WAITING_OF_VISITOR, WITH_IDLE_STOCK};
@@ -202,6 +204,22 @@ on_both! {
         let at = Timestamp::from_seconds(9);
         let plan = plan(db, CLAIM_UNCHECKED, |query| query.bind(at).bind(at).bind(20u32)).await;
         assert!(plan.contains("stakes_unchecked"), "{plan}");
+    }
+
+    async fn times_that_are_too_far_ahead_are_found_by_the_indexes_of_due_rows(db: &TestDatabase) {
+        let at = Timestamp::from_seconds(9);
+        for (update, indexes) in [
+            (CHECKS, ["attempts_due", "attempts_open"]),
+            (RECHECKS, ["attempts_recheck"; 2]),
+            (PLAN_CHANGES, ["pending_plan_changes_due"; 2]),
+            (LEASES, ["outbox_claimed"; 2]),
+            (MESSAGES, ["outbox_due", "outbox_lanes"]),
+            (STAKES, ["stakes_unchecked"; 2]),
+            (KEYED_CALLS, ["idempotency_keys_age"; 2]),
+        ] {
+            let plan = plan(db, one(update), |query| query.bind(at).bind(at)).await;
+            assert!(indexes.iter().any(|index| plan.contains(index)), "{update}:\n{plan}");
+        }
     }
 
     async fn lists_use_the_index_of_their_filter(db: &TestDatabase) {

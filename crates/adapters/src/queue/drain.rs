@@ -1,7 +1,8 @@
 //! Runs due jobs without a queue: for tests of the whole app on a fixed clock, and for a last sweep.
 
 use super::Work;
-use super::leases::{claim_for_relay, due_lanes};
+use super::leases::claim_for_relay;
+use super::relay::open_lanes;
 use super::worker::attempt;
 use souk_domain::shared::StorageError;
 
@@ -14,7 +15,7 @@ pub async fn drain(work: &Work) -> Result<u64, StorageError> {
     loop {
         let now = work.clock.now();
         let mut due = Vec::new();
-        for lane in due_lanes(&work.database, now).await? {
+        for lane in open_lanes(work, now).await? {
             let mut connection = work.database.begin_relaxed().await?;
             due.extend(claim_for_relay(&mut connection, &lane, now, work.config.lease, CHUNK).await?);
             connection.commit().await?;

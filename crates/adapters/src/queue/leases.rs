@@ -2,6 +2,7 @@
 //! not wait for the disk: if a power failure undoes one, its job only runs again.
 
 use crate::persistence::{Connection, Database, Sql, payload};
+use souk_domain::events::Topic;
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -75,6 +76,13 @@ pub async fn dead_letter_expired(connection: &mut Connection, now: Timestamp) ->
     let update = "UPDATE outbox SET dead_at = $1, claim = NULL, claimed_until = NULL, last_error = $2
                   WHERE dead_at IS NULL AND attempts >= max_attempts AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1)";
     connection.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
+}
+
+/// Whether the job of a delivery is due because of the time alone ([`Topic::depends_on_time`]).
+pub async fn depends_on_time(database: &Database, pushed: &Pushed) -> Result<bool, StorageError> {
+    let row = database.read().await?.query("SELECT topic FROM outbox WHERE id = $1").bind(&pushed.id).optional().await?;
+    let topic = row.map(|row| row.get::<String>("topic")).transpose()?;
+    Ok(topic.as_deref().and_then(Topic::from_name).is_some_and(Topic::depends_on_time))
 }
 
 /// Claims a delivered row and counts the attempt. Returns `None` if the row is gone or claimed, or if the delivery is for an earlier
@@ -158,9 +166,10 @@ async fn change_one(
 mod tests {
     use super::*;
     use crate::on_both;
-    use crate::persistence::SqlOutbox;
+    use crate::persistence::{SqlClockStates, SqlOutbox};
     use crate::testing::{FixedClock, SeededRandom};
-    use souk_domain::events::{Message, Outbox, Topic};
+    use souk_domain::events::{Message, Outbox};
+    use souk_domain::operation::ClockStates;
     use souk_domain::shared::Clock;
 
     const LEASE: Duration = Duration::from_secs(20);
@@ -268,6 +277,30 @@ mod tests {
             assert!(!fail(db, &late, "late", None, later).await.expect("queries"));
             assert!(finish(db, &held).await.expect("finishes"));
             assert!(due_lanes(db, later.plus(LEASE)).await.expect("looks").is_empty());
+        }
+
+        async fn leases_and_retries_of_a_wrong_clock_end_soon_and_scheduled_messages_keep_their_time(db: &TestDatabase) {
+            let day = Duration::from_secs(86_400);
+            let (now, wrong) = (FixedClock::default().now(), FixedClock::default().now().plus(day * 3_650));
+            publish(db, 3, now).await;
+            let mut connection = db.begin().await.expect("begins");
+            for (seed, run_at, published_at) in [(10, wrong, wrong), (11, now.plus(day * 9), now), (12, wrong.plus(day), wrong)] {
+                let id = EventId::new(published_at, &SeededRandom::new(seed));
+                SqlOutbox(&mut connection).publish(&id, &Message::new(Topic::Realtime, run_at), published_at).await.expect("publishes");
+            }
+            connection.commit().await.expect("commits");
+            // One is in the queue, one is retried, and one waits.
+            let mut pushed = relay(db, wrong.minus(day), 3).await;
+            let held = take(db, &pushed.remove(0), "worker:a", wrong.minus(day)).await.expect("takes");
+            assert!(fail(db, &held, "no luck", Some(wrong), wrong).await.expect("records"));
+            let later = now.plus(Duration::from_secs(120));
+            assert_eq!(relay(db, later, 9).await.len(), 0, "they sleep for years");
+            let mut connection = db.begin().await.expect("begins");
+            SqlClockStates(&mut connection).pull_forward(now).await.expect("writes");
+            connection.commit().await.expect("commits");
+            assert_eq!(relay(db, now, 9).await.len(), 2, "the retry, and what the clock published to be delivered at once");
+            assert_eq!(relay(db, later, 9).await.len(), 4, "and those whose leases have ended");
+            assert_eq!(relay(db, now.plus(day * 9), 9).await.len(), 5, "and what was scheduled");
         }
 
         async fn a_last_attempt_that_never_ended_becomes_a_dead_letter_when_its_lease_expires(db: &TestDatabase) {

@@ -22,6 +22,7 @@ pub use drain::drain;
 
 use crate::persistence::Database;
 use souk_domain::events::Handler;
+use souk_domain::operation::ClockTrust;
 use souk_domain::shared::{Clock, Random};
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,6 +86,8 @@ pub struct Work {
     pub database: Database,
     pub handler: Arc<dyn Handler>,
     pub clock: Arc<dyn Clock>,
+    /// Whether messages may be sent because a time has come.
+    pub trust: Arc<dyn ClockTrust>,
     pub random: Arc<dyn Random>,
     pub config: QueueConfig,
 }

@@ -2,6 +2,8 @@
 
 use super::leases::{claim_for_relay, dead_letter_expired, due_lanes};
 use super::{Queue, QueueError, Work};
+use souk_domain::events::Topic;
+use souk_domain::shared::{StorageError, Timestamp};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -34,9 +36,18 @@ fn pause_after(failures: u32) -> Duration {
     Duration::from_secs(2u64.saturating_pow(failures.saturating_sub(1)).min(LONGEST_DELAY))
 }
 
+/// The lanes with rows to deliver now. Rows that depend on the time wait unchanged while the process does not know it.
+pub(super) async fn open_lanes(work: &Work, now: Timestamp) -> Result<Vec<String>, StorageError> {
+    let mut lanes = due_lanes(&work.database, now).await?;
+    if !work.trust.knows_time() {
+        lanes.retain(|lane| !Topic::from_name(lane).is_some_and(Topic::depends_on_time));
+    }
+    Ok(lanes)
+}
+
 async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
     let now = work.clock.now();
-    let lanes = due_lanes(&work.database, now).await?;
+    let lanes = open_lanes(work, now).await?;
     if lanes.is_empty() {
         return Ok(());
     }

@@ -53,8 +53,12 @@ impl JobRunner {
 }
 
 /// Claims a delivery's row, runs its job and records the outcome. Returns false if the row could not be claimed, because the delivery is
-/// a duplicate or out of date.
+/// a duplicate or out of date, or if another process has to run the job.
 pub async fn attempt(work: &Work, pushed: &Pushed) -> Result<bool, StorageError> {
+    // The relay of a process that knows the time has pushed it. It is pushed again when the relay's claim ends.
+    if !work.trust.knows_time() && leases::depends_on_time(&work.database, pushed).await? {
+        return Ok(false);
+    }
     let name = format!("worker:{:032x}", u128::from_le_bytes(work.random.bytes()));
     let claimed = leases::claim_for_work(&work.database, pushed, name, work.clock.now(), work.config.lease).await?;
     let Some(job) = claimed else { return Ok(false) };
@@ -112,4 +116,66 @@ async fn record(work: &Work, job: &LeasedJob, outcome: Result<(), JobError>) -> 
         tracing::error!(event = %job.id, topic = job.topic, attempts = job.attempts, error = message, "a job has become a dead letter");
     }
     leases::fail(&work.database, job, &message, again_at, now).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_one;
+    use crate::persistence::{Database, SqlOutbox};
+    use crate::queue::QueueConfig;
+    use crate::queue::leases::claim_for_relay;
+    use crate::testing::{FixedClock, SeededRandom};
+    use async_trait::async_trait;
+    use souk_domain::events::{Handler, Message, Outbox};
+    use souk_domain::operation::ClockTrust;
+    use souk_domain::shared::{Clock, EventId};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    struct Done;
+
+    #[async_trait]
+    impl Handler for Done {
+        async fn handle(&self, _: Job) -> Result<(), JobError> {
+            Ok(())
+        }
+    }
+
+    /// Whether the process knows the time.
+    #[derive(Default)]
+    struct Knowledge(AtomicBool);
+
+    impl ClockTrust for Knowledge {
+        fn is_trusted(&self) -> bool {
+            false
+        }
+
+        fn knows_time(&self) -> bool {
+            self.0.load(Ordering::SeqCst)
+        }
+    }
+
+    on_one! {
+        async fn a_reminder_is_left_to_a_process_that_knows_the_time(db: &TestDatabase) {
+            let (clock, random, knowledge) = (Arc::new(FixedClock::default()), Arc::new(SeededRandom::new(1)), Arc::new(Knowledge::default()));
+            let config = QueueConfig::default();
+            let trust = Arc::clone(&knowledge) as Arc<dyn ClockTrust>;
+            let (database, handler) = (Database::clone(db), Arc::new(Done));
+            let work = Work { database, handler, clock: clock.clone(), trust, random: random.clone(), config };
+            let mut connection = db.begin().await.expect("begins");
+            let mut pushed = Vec::new();
+            for topic in [Topic::Realtime, Topic::ReminderMail] {
+                let id = EventId::new(clock.now(), random.as_ref());
+                SqlOutbox(&mut connection).publish(&id, &Message::new(topic, clock.now()), clock.now()).await.expect("publishes");
+                pushed.extend(claim_for_relay(&mut connection, topic.name(), clock.now(), work.config.lease, 9).await.expect("claims"));
+            }
+            connection.commit().await.expect("commits");
+            assert_eq!(pushed.len(), 2, "another process knows the time, and has pushed both");
+            assert!(attempt(&work, &pushed[0]).await.expect("runs"));
+            assert!(!attempt(&work, &pushed[1]).await.expect("looks"));
+            knowledge.0.store(true, Ordering::SeqCst);
+            assert!(attempt(&work, &pushed[1]).await.expect("runs"), "it was not consumed");
+        }
+    }
 }

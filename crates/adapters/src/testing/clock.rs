@@ -18,6 +18,12 @@ impl FixedClock {
         let micros = i64::try_from(by.as_micros()).expect("a test advances by less than 292,000 years");
         self.0.fetch_add(micros, Ordering::SeqCst);
     }
+
+    /// Sets the clock back, as an operator does whose clock was ahead.
+    pub fn set_back(&self, by: Duration) {
+        let micros = i64::try_from(by.as_micros()).expect("a test goes back by less than 292,000 years");
+        self.0.fetch_sub(micros, Ordering::SeqCst);
+    }
 }
 
 impl Default for FixedClock {

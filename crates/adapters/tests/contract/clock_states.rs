@@ -33,10 +33,11 @@ on_both! {
         unit.commit().await.expect("commits");
         assert_eq!(read().await.doubts, [doubt("a", 7, 1)], "it began when it began");
         let mut unit = store.begin().await.expect("begins");
-        unit.clock_states().confirm(at(50)).await.expect("confirms");
+        unit.clock_states().set_mark(at(50), false).await.expect("sets");
+        unit.clock_states().confirm().await.expect("confirms");
         unit.clock_states().raise(&doubt("a", 7, 2), 0).await.expect("comes too late");
         unit.commit().await.expect("commits");
-        assert_eq!(read().await, ClockState { mark: Some(at(50)), confirmations: 1, doubts: Vec::new() });
+        assert_eq!(read().await, ClockState { confirmations: 1, ..ClockState::default() });
         let mut unit = store.begin().await.expect("begins");
         unit.clock_states().raise(&doubt("a", 60, 0), 1).await.expect("raises");
         unit.commit().await.expect("commits");

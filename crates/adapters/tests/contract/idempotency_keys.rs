@@ -70,6 +70,18 @@ on_both! {
         assert_eq!(claim(&store, &call("anna", "k1", 62)).await, None);
     }
 
+    async fn a_key_that_a_wrong_clock_has_claimed_is_free_again_when_its_call_must_have_ended(db: &TestDatabase) {
+        let store = store(db);
+        assert_eq!(claim(&store, &call("anna", "k1", 999_999)).await, None);
+        assert_eq!(claim(&store, &call("anna", "k2", 0)).await, None);
+        let mut unit = store.begin().await.expect("begins");
+        unit.clock_states().pull_forward(at(10)).await.expect("writes");
+        unit.commit().await.expect("commits");
+        assert_eq!(claim(&store, &call("anna", "k1", 609)).await, stored(999_999, CallState::Running));
+        assert_eq!(claim(&store, &call("anna", "k1", 610)).await, None);
+        assert_eq!(claim(&store, &call("anna", "k2", 60)).await, None, "a right lease is kept");
+    }
+
     async fn a_call_that_committed_something_never_runs_again_and_names_its_objects(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let store = store(db);

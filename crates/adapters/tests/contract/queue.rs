@@ -5,6 +5,7 @@ use souk_adapters::persistence::{Database, SqlOutbox};
 use souk_adapters::queue::{Backoff, Queue, QueueBackend, QueueConfig, Work, drain, run};
 use souk_adapters::testing::{FixedClock, RunningClock, SeededRandom, TestDatabase, required};
 use souk_domain::events::{DeadLetter, Handler, Job, JobError, MAX_ATTEMPTS, Message, Outbox, Topic};
+use souk_domain::operation::TrustedClock;
 use souk_domain::shared::{Clock, EventId, Timestamp};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -43,7 +44,7 @@ impl Deployment {
 
     pub fn work(&self, clock: Arc<dyn Clock>, handler: Arc<dyn Handler>) -> Work {
         let random = Arc::new(SeededRandom::new(u64::from(std::process::id())));
-        Work { database: Database::clone(&self.db), handler, clock, random, config: self.config.clone() }
+        Work { database: Database::clone(&self.db), handler, clock, trust: Arc::new(TrustedClock), random, config: self.config.clone() }
     }
 
     /// Starts the relay and the workers, as `serve` and `work` do.

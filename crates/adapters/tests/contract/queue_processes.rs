@@ -6,6 +6,7 @@ use souk_adapters::persistence::Database;
 use souk_adapters::queue::{Queue, QueueBackend, Work, run};
 use souk_adapters::testing::{RunningClock, SeededRandom};
 use souk_domain::events::{Handler, Job, JobError, Message, Topic};
+use souk_domain::operation::TrustedClock;
 use std::env::var;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,14 @@ async fn worker_process() {
     let config = quick(var("SOUK_TEST_NAME").expect("a name"));
     let handler = Doomed { notes: var("SOUK_TEST_NOTES").expect("a path").into(), aborts: var("SOUK_TEST_ABORTS").is_ok() };
     let random = Arc::new(SeededRandom::new(u64::from(std::process::id())));
-    let work = Work { database, handler: Arc::new(handler), clock: Arc::new(RunningClock), random, config: config.clone() };
+    let work = Work {
+        database,
+        handler: Arc::new(handler),
+        clock: Arc::new(RunningClock),
+        trust: Arc::new(TrustedClock),
+        random,
+        config: config.clone(),
+    };
     run(Queue::open(&backend, &config).await.expect("opens"), work, CancellationToken::new()).await;
 }
 

@@ -8,6 +8,7 @@ use souk_domain::billing::{
     SubmitOverduePaymentError, SubscriptionError, VoidError,
 };
 
+const CLOCK_NOT_TRUSTED: &str = "CLOCK_NOT_TRUSTED";
 const CONTENDED: &str = "CONTENDED";
 const DEPOSIT_TOO_SMALL: &str = "DEPOSIT_TOO_SMALL";
 const NOTHING_OVERDUE: &str = "NOTHING_OVERDUE";
@@ -47,7 +48,7 @@ impl From<ResumeBillingError> for Problem {
         match error {
             ResumeBillingError::ChoiceRequired => rejected(&error, "CHOICE_REQUIRED"),
             ResumeBillingError::NotOnHold => conflict(&error, "BILLING_NOT_ON_HOLD"),
-            ResumeBillingError::ClockNotTrusted => conflict(&error, "CLOCK_NOT_TRUSTED"),
+            ResumeBillingError::ClockNotTrusted => conflict(&error, CLOCK_NOT_TRUSTED),
             ResumeBillingError::Subscription(error) => error.into(),
         }
     }
@@ -93,6 +94,7 @@ impl From<ResumeError> for Problem {
     fn from(error: ResumeError) -> Self {
         match error {
             ResumeError::NotRecoverable => rejected(&error, "NOT_RECOVERABLE"),
+            ResumeError::ClockNotTrusted => conflict(&error, CLOCK_NOT_TRUSTED),
             ResumeError::Subscription(error) => error.into(),
         }
     }

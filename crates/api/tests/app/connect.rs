@@ -5,7 +5,6 @@ use poem::http::Method;
 use serde_json::{Map, Value, json};
 use souk_adapters::arcblock::{DecodedTransaction, TestWallet, Transaction};
 use souk_adapters::identity::verify;
-use souk_adapters::testing::FixedClock;
 use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
 
@@ -14,7 +13,8 @@ pub struct Connect {
     pub token: String,
     pub browser: Browser,
     wallet_browser: Browser,
-    clock: Arc<FixedClock>,
+    /// The wallet's clock, which shows the same as the store's.
+    clock: Arc<dyn Clock>,
     action: String,
 }
 
@@ -32,7 +32,8 @@ impl Connect {
     pub fn found(app: &TestApp, browser: &Browser, action: &str, token: &str) -> Self {
         // Wallets do not know the mode of a page.
         let wallet_browser = app.browser().live();
-        Self { token: token.to_owned(), browser: browser.clone(), wallet_browser, clock: app.clock.clone(), action: action.to_owned() }
+        let clock = Arc::clone(&app.ctx.clock);
+        Self { token: token.to_owned(), browser: browser.clone(), wallet_browser, clock, action: action.to_owned() }
     }
 
     /// The same session at the service that `app` has started last.

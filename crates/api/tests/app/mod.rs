@@ -380,6 +380,7 @@ fn start(
         database: database.clone(),
         handler: Arc::new(jobs),
         clock: Arc::clone(&ctx.clock),
+        trust: Arc::clone(&ctx.trust),
         random: Arc::clone(&ctx.random),
         config: QueueConfig::default(),
     };

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-const YEARS: Duration = Duration::from_secs(3_650 * 86_400);
+pub const YEARS: Duration = Duration::from_secs(3_650 * 86_400);
 
 /// The uptime that a test sets.
 #[derive(Default)]
-struct TestUptime(AtomicU64);
+pub struct TestUptime(AtomicU64);
 
 impl TestUptime {
-    fn pass(&self, time: Duration) {
+    pub fn pass(&self, time: Duration) {
         self.0.fetch_add(time.as_secs(), Ordering::SeqCst);
     }
 }

@@ -24,6 +24,7 @@ mod customers;
 mod disk;
 mod disputes;
 mod doctor;
+mod doubted_clock;
 mod email_confirmations;
 mod idempotency;
 mod invitations;

@@ -1,10 +1,11 @@
 //! `/api/transfers`: refunds and deposits whose network moved another amount than ordered. The reports of the network are made up, so the
 //! tests do not compare the store with it.
 
-use crate::app::{Buyer, Connect, TOKEN, TestApp};
+use crate::app::{Buyer, Connect, Plans, TOKEN, TestApp, signed_claim};
 use serde_json::{Value, json};
+use souk_domain::checkout::{ExpireError, SubscriptionTerms, expire_session};
 use souk_domain::payment::{self, AttemptContext, Outcome, Purpose, Settlement, Trigger};
-use souk_domain::shared::{Amount, RefundId};
+use souk_domain::shared::{Amount, RefundId, SessionId};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -20,15 +21,39 @@ async fn held_refund(app: &TestApp, buyer: &Buyer, owner: &Buyer, moved: u128) -
     let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
     let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
     let refund = Purpose::Refund(RefundId::parse(refund["id"].as_str().expect("a text")).expect("an id"));
+    reports(app, &refund, moved).await;
+    invoice
+}
+
+/// The network reports that the open transfer of this purpose moved `moved` tokens.
+async fn reports(app: &TestApp, purpose: &Purpose, moved: u128) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
-    let attempt = unit.attempts().open_of(&refund).await.expect("reads").expect("an attempt");
+    let attempt = unit.attempts().open_of(purpose).await.expect("reads").expect("an attempt");
     let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
     let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
     let settlement = Settlement { reference: "0xABCD".to_owned(), payer: String::new(), amount: Amount::new(moved * TOKEN), card: None };
     let context = AttemptContext { attempt, method, currency };
     payment::record(&app.ctx, unit.as_mut(), &context, &Outcome::Settled(settlement), Trigger::Reconciler).await.expect("is recorded");
     unit.commit().await.expect("commits");
-    invoice
+}
+
+/// A checkout of a plan with a deposit of 10 tokens of which the network reports `moved` as paid in. Returns the id of the session.
+async fn held_deposit(app: &TestApp, buyer: &Buyer, moved: u128) -> String {
+    let plans = Plans::put(app).await;
+    let session = buyer.start_link(&plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await).await;
+    buyer.submit_for_wallet(app, &session).await;
+    let connect = Connect::begin(app, &buyer.browser, "subscription", &format!("&checkoutSessionId={session}")).await;
+    let mut asked = connect.scan().await;
+    while asked["requestedClaims"][0]["type"] != "prepareTx" {
+        asked = connect.answer(&buyer.wallet, &asked, signed_claim(&buyer.wallet, &asked)).await;
+    }
+    app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+    connect.answer(&buyer.wallet, &asked, signed_claim(&buyer.wallet, &asked)).await;
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    let found = unit.sessions().find(&SessionId::parse(&session).expect("an id")).await.expect("reads").expect("exists");
+    drop(unit);
+    reports(app, &Purpose::Stake(found.stake_id.expect("a deposit")), moved).await;
+    session
 }
 
 #[tokio::test]
@@ -106,4 +131,35 @@ async fn a_refund_of_more_than_was_ordered_is_recorded() {
     app.drain().await;
     assert_eq!(app.breaches().await, [""; 0]);
     app.abandon();
+}
+
+#[tokio::test]
+async fn a_checkout_goes_on_with_the_deposit_that_its_network_moved() {
+    for (moved, rest, signed_later) in [(7, 3, Some(vec!["prepareTx"])), (13, 0, None)] {
+        let app = TestApp::open().await;
+        let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+        let session = held_deposit(&app, &alice, moved).await;
+        let transfer = owner.browser.get(ON_HOLD).await.ok()["list"][0].clone();
+        assert_eq!((&transfer["type"], &transfer["decisions"]), (&json!("stake"), &json!(["book"])));
+        assert_eq!((&transfer["amount"], &transfer["amount_moved"]), (&tokens(10), &tokens(moved)));
+        let status = async || alice.retrieve(&session).await["checkoutSession"]["status"].clone();
+        assert_eq!(status().await, "open");
+        let expired = expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await;
+        assert!(matches!(expired, Err(ExpireError::PaymentInFlight)), "it would lose its deposit: {expired:?}");
+        let path = format!("/api/transfers/{}/resolve", transfer["id"].as_str().expect("an id"));
+        let resolved = owner.browser.post(&path, &json!({ "decision": "book" })).await.ok();
+        assert_eq!(resolved, json!({ "amount_moved": tokens(moved), "amount_rest": tokens(rest), "amount_excess": "0" }));
+        app.drain().await;
+        if let Some(expected) = signed_later {
+            assert_eq!(status().await, "open", "the rest of the deposit is missing");
+            app.advance(HOUR);
+            alice.submit_for_wallet(&app, &session).await;
+            let (done, signed) = alice.sign_all(&app, &session, "subscription").await;
+            assert_eq!((&done["status"], signed), (&json!("ok"), expected.into_iter().map(str::to_owned).collect()), "{done}");
+            app.drain().await;
+        }
+        assert_eq!(status().await, "complete");
+        assert_eq!(app.breaches().await, [""; 0]);
+        app.abandon();
+    }
 }

@@ -4,7 +4,7 @@ use super::charges::publish_charges;
 use super::credit::publish_refunds;
 use super::end_refund::refund_at_end;
 use super::stake::{ask_network, stake_at_end, stake_to_replace};
-use super::subscription_admin::{load, lock, save};
+use super::subscription_admin::{is_time_trusted, load, lock, save};
 use super::subscription_error::convert_subscription_errors;
 use super::{
     COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, NoteError, Notification, RefundChoice, Requester, ResumedFrom, StakeChoice,
@@ -43,11 +43,12 @@ impl CancelTerms {
     }
 }
 
-/// Whether the cancellation takes effect at once: it was requested so, or the subscription is in a trial or its period is over.
-fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bool {
+/// Whether the cancellation takes effect at once: it was requested so, or the subscription is in a trial or its period is over. `now`: `None`
+/// while the clock is not trusted. A period then ends by the schedule, because nobody knows whether it is over.
+fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Option<Timestamp>) -> bool {
     match at {
         CancelAt::Now => true,
-        CancelAt::PeriodEnd => subscription.status == SubscriptionStatus::Trialing || subscription.period.end <= now,
+        CancelAt::PeriodEnd => subscription.status == SubscriptionStatus::Trialing || now.is_some_and(|now| subscription.period.end <= now),
         CancelAt::Time(_) => false,
     }
 }
@@ -91,7 +92,8 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now, clearing_stake: None });
     subscription.canceled_at = Some(now);
     subscription.updated_at = now;
-    if !ends_at_once(&subscription, terms.at, now) {
+    let trusted_now = is_time_trusted(ctx, unit.as_mut(), &subscription).await?.then_some(now);
+    if !ends_at_once(&subscription, terms.at, trusted_now) {
         if terms.moves_money() {
             return Err(CancelError::DecidedAtTheEnd);
         }
@@ -305,10 +307,11 @@ pub(super) mod tests {
 
     #[test]
     fn trials_and_finished_periods_end_at_once() {
-        assert!(ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::PeriodEnd, at(5)));
-        assert!(ends_at_once(&subscription(SubscriptionStatus::Paused), CancelAt::PeriodEnd, at(100)));
-        assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, at(99)));
-        assert!(!ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::Time(at(5)), at(1)));
-        assert!(ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::Now, at(1)));
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::PeriodEnd, Some(at(5))));
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Paused), CancelAt::PeriodEnd, Some(at(100))));
+        assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, Some(at(99))));
+        assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, None), "nobody knows whether it is over");
+        assert!(!ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::Time(at(5)), Some(at(1))));
+        assert!(ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::Now, Some(at(1))));
     }
 }

@@ -5,6 +5,7 @@ use super::PaymentSource;
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
 use crate::events::{Message, Topic};
+use crate::operation::CLOCK_TOLERANCE;
 use crate::payment::{Attempt, CardEvent, CardHint, EventRange, Method, RailError, UnreadEvents, reverse_if_failed};
 use crate::shared::{AttemptId, EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -27,8 +28,9 @@ pub async fn receive_card_event(ctx: &Context, method: &Method, event: &CardEven
 
 /// The interval in which the list of events of each card method is read.
 pub const EVENT_LIST_INTERVAL: Duration = Duration::from_secs(3_600);
-/// An event can appear in the provider's list after a younger one. Ranges overlap by this time.
-const EVENT_LIST_OVERLAP: Duration = Duration::from_secs(300);
+/// Ranges overlap by this time. An event can appear in the provider's list up to five minutes after a younger one, and by a clock that is
+/// trusted the store can be ahead of the provider by [`CLOCK_TOLERANCE`]: what the provider records in that time is in the next range.
+const EVENT_LIST_OVERLAP: Duration = CLOCK_TOLERANCE.saturating_add(Duration::from_secs(300));
 /// The longest range read at once: an outage of weeks is read day by day.
 const EVENT_LIST_RANGE: Duration = Duration::from_secs(24 * 3_600);
 /// The shortest range: a failure of a longer one halves it, because a busy store can have more events than a list returns.
@@ -36,7 +38,7 @@ const EVENT_LIST_SHORTEST: Duration = Duration::from_secs(300);
 /// The most messages in one commit.
 const MESSAGE_CHUNK: usize = 100;
 /// How long card processors list events.
-const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// Reads the providers' lists of events about failed payments, refunds and disputes, and handles each like a webhook delivery: deliveries
 /// can be lost. The lists of unresponsive providers do not delay the others.

@@ -76,7 +76,7 @@ pub use balance_payments::pay_from_balance;
 pub use billing_email_content::{BillingEmail, BillingEmailContent, Recipient, SubscribedItem, SubscribedPlan};
 pub use billing_emails::*;
 pub use cancel::*;
-pub use card_events::{EVENT_LIST_INTERVAL, card_hint_of, check_card_hint, read_event_lists, receive_card_event};
+pub use card_events::{EVENT_LIST_INTERVAL, EVENT_RETENTION, card_hint_of, check_card_hint, read_event_lists, receive_card_event};
 pub use change_payment::{PaymentChangeError, change_to_card, prepare_payment_change, submit_signed_payment_change, takes_card};
 pub use change_plan::{PlanSwitch, switch_plan};
 pub use charges::BatchResult;

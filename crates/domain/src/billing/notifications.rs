@@ -16,8 +16,8 @@ pub const TRIAL_REMINDER: Duration = Duration::from_secs(3 * 24 * 3_600);
 /// How long a subscription is past due before one reminder lists everything overdue. Each failed payment before that has its own email.
 pub const OVERDUE_REMINDER: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// An email to send, carried by a message of [`Topic::BillingMail`]. The job that composes the email decides whether the notification still
-/// applies.
+/// An email to send, carried by a message of [`Topic::BillingMail`] or, if wall time is its reason, of [`Topic::ReminderMail`]. The job that
+/// composes the email decides whether the notification still applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notification {
     Started(SubscriptionId),
@@ -105,9 +105,16 @@ impl Notification {
         }
     }
 
+    const fn topic(&self) -> Topic {
+        match self {
+            Self::TrialEnding { at: None, .. } | Self::Overdue { at: None, .. } => Topic::ReminderMail,
+            _ => Topic::BillingMail,
+        }
+    }
+
     #[must_use]
     pub fn message(&self, run_at: Timestamp) -> Message {
-        let message = Message::new(Topic::BillingMail, run_at).with("kind", self.kind());
+        let message = Message::new(self.topic(), run_at).with("kind", self.kind());
         match self {
             Self::Started(id) | Self::Ended(id) => message.with("subscription", id),
             Self::TrialEnding { subscription, at } | Self::Overdue { subscription, at } => {

@@ -4,7 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
 use super::issue_invoice::{Bill, issue};
 use super::period_lines::{Lines, lines, read_usage};
-use super::subscription_admin::{lock, save};
+use super::subscription_admin::{is_time_trusted, lock, save};
 use super::subscription_error::convert_subscription_errors;
 use super::usage_correction::UsageCorrections;
 use super::{
@@ -40,6 +40,9 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, S
 pub enum ResumeError {
     #[error("This subscription cannot be resumed")]
     NotRecoverable,
+    /// A period that begins now is charged at once, and would begin at a wrong time.
+    #[error("The clock of the server may be wrong: check it first")]
+    ClockNotTrusted,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),
 }
@@ -76,13 +79,20 @@ pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Times
 }
 
 /// Resumes a paused subscription. If its period is over, a new one begins now and is charged.
+///
+/// # Errors
+/// [`ResumeError::ClockNotTrusted`] while any process of the store doubts its clock.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ResumeError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let paused_at = subscription.paused_at;
-    if let Err(error) = apply_resume(&mut subscription, now) {
+    let applied = match is_time_trusted(ctx, unit.as_mut(), &subscription).await? {
+        true => apply_resume(&mut subscription, now),
+        false => Err(ResumeError::ClockNotTrusted),
+    };
+    if let Err(error) = applied {
         // Releases the lock explicitly: a batch that runs right after would skip a locked subscription.
         unit.rollback().await?;
         return Err(error);

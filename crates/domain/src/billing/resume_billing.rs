@@ -5,7 +5,7 @@ use super::charges::{nonce, publish_charges};
 use super::hold::{CatchUp, Hold};
 use super::issue_invoice::{Bill, issue};
 use super::period_lines::{Lines, lines, read_usage};
-use super::subscription_admin::{lock, save};
+use super::subscription_admin::{is_time_trusted, lock, save};
 use super::subscription_error::convert_subscription_errors;
 use super::usage_correction::UsageCorrections;
 use super::{BilledUsage, BillingReason, HoldReason, OnHold, Period, Subscription, SubscriptionError, SubscriptionItem, time_of};
@@ -53,7 +53,7 @@ pub async fn resume_billing(ctx: &Context, id: &SubscriptionId, choice: Option<C
         return Err(ResumeBillingError::ChoiceRequired);
     }
     let depends_on_time = choice.is_some() || subscription.bounds.resumes_at.is_some();
-    if depends_on_time && subscription.clock_id.is_none() && !is_trusted_by_all(ctx, unit.as_mut()).await? {
+    if depends_on_time && !is_time_trusted(ctx, unit.as_mut(), &subscription).await? {
         return Err(ResumeBillingError::ClockNotTrusted);
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;

@@ -3,8 +3,9 @@
 use super::credit::OrderedBy;
 use super::{Subscription, SubscriptionError, Threshold};
 use crate::context::Context;
+use crate::operation::is_trusted_by_all;
 use crate::pricing::Metadata;
-use crate::shared::{DESCRIPTION_MAX, Mode, SubscriptionId, check_metadata, check_text};
+use crate::shared::{DESCRIPTION_MAX, Mode, StorageError, SubscriptionId, check_metadata, check_text};
 use crate::storage::UnitOfWork;
 
 /// Who requests a change. Each use case decides what the requester may do; ownership of the subscription was checked before.
@@ -28,6 +29,11 @@ impl From<Requester> for OrderedBy {
 pub async fn find_subscription(unit: &mut dyn UnitOfWork, mode: Mode, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     let found = unit.subscriptions().find(id).await?;
     found.filter(|subscription| subscription.mode == mode).ok_or(SubscriptionError::NotFound)
+}
+
+/// Whether conclusions may be drawn from a subscription's present time: it follows a test clock, or no process of the store doubts its clock.
+pub(super) async fn is_time_trusted(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
+    Ok(subscription.clock_id.is_some() || is_trusted_by_all(ctx, unit).await?)
 }
 
 /// Fields of a subscription that the store can set; absent ones stay unchanged.

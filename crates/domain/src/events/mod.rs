@@ -23,6 +23,8 @@ pub enum Topic {
     AdvanceClock,
     /// Send a billing email. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
+    /// As [`Self::BillingMail`], for an email that wall time is the reason for: the relay leaves it alone while the time is not known.
+    ReminderMail,
     /// Email the link that confirms an address. Payload: `request`, `language`.
     ConfirmationMail,
     /// Pay unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
@@ -48,12 +50,13 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
         Self::AdvanceClock,
         Self::BillingMail,
+        Self::ReminderMail,
         Self::ConfirmationMail,
         Self::ApplyBalance,
         Self::EndRefunded,
@@ -75,6 +78,7 @@ impl Topic {
             Self::Charge => "charge",
             Self::AdvanceClock => "advance_clock",
             Self::BillingMail => "billing_mail",
+            Self::ReminderMail => "reminder_mail",
             Self::ConfirmationMail => "confirmation_mail",
             Self::ApplyBalance => "apply_balance",
             Self::EndRefunded => "end_refunded",
@@ -87,6 +91,12 @@ impl Topic {
             Self::OwnerMail => "owner_mail",
             Self::TokenMail => "token_mail",
         }
+    }
+
+    /// Whether its messages are sent because a time has come, so that a wrong clock would send or drop them too early.
+    #[must_use]
+    pub const fn depends_on_time(self) -> bool {
+        matches!(self, Self::ReminderMail)
     }
 
     #[must_use]

@@ -1,4 +1,7 @@
-//! Compares the wall clock with other sources of time. Automatic work stops while they differ.
+//! Compares the wall clock with other sources of time. Automatic work stops while they differ, and the store writes the time of
+//! [`ClockGuard::time`].
+
+mod best_time;
 
 use crate::shared::Timestamp;
 use std::collections::BTreeMap;
@@ -64,6 +67,20 @@ impl Moment {
     }
 }
 
+/// A source from which the clock differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Difference {
+    source: TimeSource,
+    /// When this machine was started, according to the source.
+    start: i64,
+}
+
+impl Difference {
+    fn doubt(self, now: Moment) -> ClockDoubt {
+        ClockDoubt { source: self.source, ahead_seconds: now.start_by(now.wall).saturating_sub(self.start) / 1_000_000 }
+    }
+}
+
 const fn differs(micros: i64) -> bool {
     micros.unsigned_abs() as u128 >= CLOCK_TOLERANCE.as_micros()
 }
@@ -120,19 +137,32 @@ impl Witness {
 pub struct ClockGuard {
     /// When the machine was started, by the wall clock when it was last trusted.
     start: i64,
-    /// The same by the witness of another process on this machine, which doubts the clock.
+    /// The same by another process on this machine, which doubts the clock.
     corrected: Option<i64>,
     networks: BTreeMap<String, Witness>,
     database: Option<Witness>,
     mark: Option<Timestamp>,
+    /// The mark that this process has found first. It was set before this process has heard anything.
+    first_mark: Option<Timestamp>,
+    /// When the machine was started, by the mark when the clock was first seen behind it.
+    start_by_mark: Option<i64>,
     /// The doubt of a process that has ended, which this one cannot judge by its own uptime.
-    inherited: Option<ClockDoubt>,
+    inherited: Option<Difference>,
 }
 
 impl ClockGuard {
     #[must_use]
     pub fn new(now: Moment) -> Self {
-        Self { start: now.start_by(now.wall), corrected: None, networks: BTreeMap::new(), database: None, mark: None, inherited: None }
+        Self {
+            start: now.start_by(now.wall),
+            corrected: None,
+            networks: BTreeMap::new(),
+            database: None,
+            mark: None,
+            first_mark: None,
+            start_by_mark: None,
+            inherited: None,
+        }
     }
 
     /// Why the clock is doubted. A network is another machine, so it decides: the clock is doubted while one differs, and otherwise trusted if
@@ -140,9 +170,13 @@ impl ClockGuard {
     /// mark, or after it has jumped against the uptime; only the last is overruled, by a database that agrees and has not jumped as well.
     #[must_use]
     pub fn doubt(&self, now: Moment) -> Option<ClockDoubt> {
-        let doubt = |source, ahead: i64| Some(ClockDoubt { source, ahead_seconds: ahead / 1_000_000 });
+        self.difference(now).map(|difference| difference.doubt(now))
+    }
+
+    fn difference(&self, now: Moment) -> Option<Difference> {
+        let by = |source, start| Some(Difference { source, start });
         if let Some(network) = self.networks.values().find(|network| network.opinion(now) == Opinion::Differs) {
-            return doubt(TimeSource::Network, network.ahead(now));
+            return by(TimeSource::Network, network.start);
         }
         if self.network_agrees(now) {
             return None;
@@ -151,25 +185,25 @@ impl ClockGuard {
             return self.inherited;
         }
         if let Some(database) = self.database.filter(|database| database.opinion(now) == Opinion::Differs) {
-            return doubt(TimeSource::Database, database.ahead(now));
+            return by(TimeSource::Database, database.start);
         }
-        if let Some(ahead) = self.ahead_of_mark(now).filter(|ahead| *ahead < 0 && differs(*ahead)) {
-            return doubt(TimeSource::Mark, ahead);
+        if let Some(mark) = self.mark.filter(|mark| is_behind(now.wall, *mark)) {
+            return by(TimeSource::Mark, now.start_by(mark));
         }
-        let jump = now.start_by(now.wall).saturating_sub(self.start);
         let is_corrected = self.corrected.is_some_and(|start| !differs(now.start_by(now.wall).saturating_sub(start)));
-        match differs(jump) && !is_corrected && !self.database.is_some_and(|database| database.is_evidence(now)) {
-            true => doubt(TimeSource::Uptime, jump),
+        match self.has_jumped(now) && !is_corrected && !self.database.is_some_and(|database| database.is_evidence(now)) {
+            true => by(TimeSource::Uptime, self.start),
             false => None,
         }
     }
 
-    fn network_agrees(&self, now: Moment) -> bool {
-        self.networks.values().any(|network| network.opinion(now) == Opinion::Agrees)
+    /// Whether the clock was set since it was last trusted.
+    fn has_jumped(&self, now: Moment) -> bool {
+        differs(now.start_by(now.wall).saturating_sub(self.start))
     }
 
-    fn ahead_of_mark(&self, now: Moment) -> Option<i64> {
-        self.mark.map(|mark| now.wall.micros().saturating_sub(mark.micros()))
+    fn network_agrees(&self, now: Moment) -> bool {
+        self.networks.values().any(|network| network.opinion(now) == Opinion::Agrees)
     }
 
     /// Whether this process can end a doubt of this source that another process has left behind: it trusts its own clock, and by that
@@ -187,21 +221,21 @@ impl ClockGuard {
     /// Whether the clock is trusted although it is behind the mark, which is wrong then.
     #[must_use]
     pub fn overrules_mark(&self, now: Moment) -> bool {
-        self.ahead_of_mark(now).is_some_and(|ahead| ahead < 0 && differs(ahead)) && self.doubt(now).is_none()
+        self.mark.is_some_and(|mark| is_behind(now.wall, mark)) && self.doubt(now).is_none()
     }
 
     /// Continues the doubt of a process that has ended. Differences from the database and the mark are judged anew instead.
-    pub fn inherit(&mut self, doubt: ClockDoubt) {
+    pub fn inherit(&mut self, doubt: ClockDoubt, now: Moment) {
         if matches!(doubt.source, TimeSource::Uptime | TimeSource::Network) {
-            self.inherited = Some(doubt);
+            self.inherited = Some(Difference { source: doubt.source, start: start_by(doubt, now) });
         }
     }
 
-    /// Takes note of what a running process on the same machine doubts: if the clock is set right, that is no jump.
+    /// Takes note of what a running process on the same machine doubts: if the clock is set right, that is no jump. The mark is the same for
+    /// both.
     pub fn hear_neighbor(&mut self, doubt: ClockDoubt, now: Moment) {
-        if matches!(doubt.source, TimeSource::Database | TimeSource::Network) {
-            let ahead = doubt.ahead_seconds.saturating_mul(1_000_000);
-            self.corrected = self.corrected.or_else(|| Some(now.start_by(now.wall).saturating_sub(ahead)));
+        if doubt.source != TimeSource::Mark {
+            self.corrected = self.corrected.or_else(|| Some(start_by(doubt, now)));
         }
     }
 
@@ -213,8 +247,14 @@ impl ClockGuard {
     }
 
     /// Takes note of a time that was once current.
-    pub const fn see_mark(&mut self, mark: Option<Timestamp>) {
+    pub fn see_mark(&mut self, mark: Option<Timestamp>, now: Moment) {
+        self.start_by_mark = match mark.filter(|mark| is_behind(now.wall, *mark)) {
+            Some(mark) if self.mark != Some(mark) => Some(now.start_by(mark)),
+            Some(mark) => self.start_by_mark.or_else(|| Some(now.start_by(mark))),
+            None => None,
+        };
         self.mark = mark;
+        self.first_mark = self.first_mark.or(mark);
     }
 
     pub fn hear_network(&mut self, name: &str, theirs: Timestamp, now: Moment) {
@@ -251,9 +291,20 @@ impl ClockGuard {
         for witness in self.networks.values_mut().chain(&mut self.database) {
             witness.accepted = witness.ahead(now);
         }
-        self.mark = None;
+        (self.mark, self.first_mark, self.start_by_mark) = (None, None, None);
         self.trust(now);
     }
+}
+
+/// Whether a time is before one that was once current.
+fn is_behind(time: Timestamp, mark: Timestamp) -> bool {
+    let ahead = time.micros().saturating_sub(mark.micros());
+    ahead < 0 && differs(ahead)
+}
+
+/// When this machine was started, by a doubt of another process about its present clock.
+fn start_by(doubt: ClockDoubt, now: Moment) -> i64 {
+    now.start_by(now.wall).saturating_sub(doubt.ahead_seconds.saturating_mul(1_000_000))
 }
 
 fn heard(before: Option<&Witness>, theirs: Timestamp, now: Moment) -> Witness {
@@ -268,8 +319,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const YEARS: i64 = 10 * 365 * 86_400;
-    const HOUR: i64 = 3_600;
+    pub(super) const YEARS: i64 = 10 * 365 * 86_400;
+    pub(super) const HOUR: i64 = 3_600;
     const NOON: i64 = 1_800_000_000;
 
     /// The moment `after` seconds after the start of the test, with the wall clock `ahead` seconds ahead.
@@ -283,7 +334,7 @@ mod tests {
 
     /// One thing that happens, each 100 seconds after the one before. The number of a witness is how far its clock is ahead.
     #[derive(Debug, Clone, Copy)]
-    enum Event {
+    pub(super) enum Event {
         /// The wall clock is ahead by so much from now on.
         Wall(i64),
         /// The machine stands still for so long, and its wall clock is right again afterwards.
@@ -292,12 +343,14 @@ mod tests {
         Network(&'static str, i64),
         Mark(i64),
         Inherit(TimeSource),
+        /// A running process on the machine doubts its clock.
+        Neighbor(TimeSource),
         Confirm,
     }
-    use Event::{Confirm, Database, Inherit, Mark, Network, Pause, Wall};
+    use Event::{Confirm, Database, Inherit, Mark, Neighbor, Network, Pause, Wall};
 
     /// What a process doubts after events, the first of which sets the wall clock with which it starts.
-    fn after(events: &[Event]) -> (ClockGuard, Moment) {
+    pub(super) fn after(events: &[Event]) -> (ClockGuard, Moment) {
         let (mut wall, mut true_time, mut uptime) = (0, 0u64, 0u64);
         if let Some(Wall(ahead)) = events.first() {
             wall = *ahead;
@@ -312,12 +365,19 @@ mod tests {
                 Pause(seconds) => true_time += seconds,
                 Database(ahead) => guard.hear_database(time(true_time, ahead), at),
                 Network(name, ahead) => guard.hear_network(name, time(true_time, ahead), at),
-                Mark(ahead) => guard.see_mark(Some(time(true_time, ahead))),
-                Inherit(source) => guard.inherit(ClockDoubt { source, ahead_seconds: YEARS }),
+                Mark(ahead) => guard.see_mark(Some(time(true_time, ahead)), at),
+                Inherit(source) => guard.inherit(ClockDoubt { source, ahead_seconds: YEARS }, at),
+                Neighbor(source) => guard.hear_neighbor(ClockDoubt { source, ahead_seconds: YEARS }, at),
                 Confirm => guard.confirm(at),
             }
         }
         (guard, now(true_time, uptime, wall))
+    }
+
+    /// The true time after events, in seconds.
+    pub(super) fn lasting(events: &[Event]) -> i64 {
+        let seconds = |event: &Event| 100 + if let Pause(seconds) = event { *seconds } else { 0 };
+        NOON + i64::try_from(events.iter().map(seconds).sum::<u64>()).expect("a time")
     }
 
     #[test]

@@ -56,12 +56,14 @@ pub struct ClockJudgment {
     others: HashMap<String, Seen>,
     /// Another process doubts its clock.
     is_doubted: bool,
+    /// A doubt has begun or ended, or this process has: a wrong clock may have written times that are too far ahead.
+    pub has_turned: bool,
 }
 
 impl ClockJudgment {
     #[must_use]
     pub fn new(now: Moment) -> Self {
-        Self { guard: ClockGuard::new(now), confirmations: None, others: HashMap::new(), is_doubted: false }
+        Self { guard: ClockGuard::new(now), confirmations: None, others: HashMap::new(), is_doubted: false, has_turned: true }
     }
 
     #[must_use]
@@ -69,14 +71,22 @@ impl ClockJudgment {
         self.confirmations.is_some() && !self.is_doubted && self.guard.doubt(now).is_none()
     }
 
+    /// Whether this process has checked its clock and, if any process doubts its own, has evidence of what time it is. Without it, its clock
+    /// may be the doubted one: a container that is created again has another name on the same machine.
+    #[must_use]
+    pub fn knows_time(&self, now: Moment) -> bool {
+        self.confirmations.is_some() && (!self.is_doubted || self.guard.has_evidence(now))
+    }
+
     /// Judges the clock by what the store knows. A process withdraws its own doubt by its own evidence. The doubt of another one stands as
     /// long as it is renewed. Later a process on the same machine takes it over, and one on another machine removes it if it has evidence.
     pub fn judge(&mut self, process: &Process, stored: &ClockState, server_time: Option<Timestamp>, now: Moment) -> Findings {
         if self.confirmations.is_some_and(|known| known < stored.confirmations) {
             self.guard.confirm(now);
+            self.has_turned = true;
         }
         self.confirmations = Some(stored.confirmations);
-        self.guard.see_mark(stored.mark);
+        self.guard.see_mark(stored.mark, now);
         if let Some(theirs) = server_time {
             self.guard.hear_database(theirs, now);
         }
@@ -88,13 +98,14 @@ impl ClockJudgment {
             if other.host == process.host && unrenewed < TAKEOVER {
                 self.guard.hear_neighbor(other.doubt, now);
             } else if other.host == process.host {
-                self.guard.inherit(other.doubt);
+                self.guard.inherit(other.doubt, now);
                 withdraw.push(other.process.clone());
             } else if unrenewed >= DOUBT_LIFETIME && self.guard.refutes(other.doubt.source, now) {
                 withdraw.push(other.process.clone());
             }
         }
-        self.is_doubted = withdraw.len() < others.len();
+        let was_doubted = std::mem::replace(&mut self.is_doubted, withdraw.len() < others.len());
+        self.has_turned |= self.is_doubted != was_doubted;
         let doubt = self.guard.doubt(now);
         if doubt.is_none() {
             if others.is_empty() {
@@ -102,6 +113,7 @@ impl ClockJudgment {
             }
             withdraw.extend(own.iter().map(|doubt| doubt.process.clone()));
         }
+        self.has_turned |= !withdraw.is_empty() || (doubt.is_some() && own.is_empty());
         let raise = doubt.map(|doubt| StoredDoubt {
             process: process.id.clone(),
             host: process.host.clone(),
@@ -201,13 +213,64 @@ mod tests {
         fn confirm(&mut self) {
             self.state.doubts.clear();
             self.state.confirmations += 1;
-            self.state.mark = Some(self.now("").wall);
+            self.state.mark = None;
+        }
+
+        /// How many seconds the time of a process is ahead of the true one, and whether it knows the time.
+        fn time(&self, name: &str) -> (i64, bool) {
+            let (_, process, judgment) = self.running.iter().find(|(running, ..)| *running == name).expect("it runs");
+            let (now, seconds) = (self.now(&process.host), i64::try_from(self.seconds).expect("a time"));
+            (judgment.guard.time(now).seconds() - NOON - seconds, judgment.knows_time(now))
         }
 
         fn trusting(&self) -> Vec<&'static str> {
             let is_trusting = |(_, process, judgment): &&(_, Process, ClockJudgment)| judgment.is_trusted(self.now(&process.host));
             self.running.iter().filter(is_trusting).map(|(name, ..)| *name).collect()
         }
+    }
+
+    #[test]
+    fn every_process_uses_the_right_time_or_knows_that_it_may_not() {
+        let mut world = World::default();
+        world.start("serve", "h");
+        world.start("other", "elsewhere");
+        world.pass(100);
+        world.set("h", YEARS);
+        world.pass(CHECK);
+        world.start("later", "h");
+        world.set("another-name", YEARS);
+        world.start("container", "another-name");
+        let times = |world: &World| ["serve", "other", "later", "container"].map(|name| world.time(name));
+        for _ in 0..100 {
+            world.pass(CHECK);
+            assert_eq!(times(&world), [(0, true), (0, false), (0, true), (YEARS, false)]);
+        }
+        world.hear("other");
+        world.hear("container");
+        assert_eq!(times(&world), [(0, true); 4], "a network decides");
+        for host in ["h", "another-name"] {
+            world.set(host, 0);
+            world.pass(2 * CHECK);
+        }
+        assert_eq!((times(&world), world.trusting().len()), ([(0, true); 4], 4));
+    }
+
+    #[test]
+    fn times_of_a_wrong_clock_are_looked_for_at_the_start_and_when_a_doubt_begins_or_ends() {
+        let mut world = World::default();
+        world.start("a", "h");
+        world.start("b", "other");
+        let turned = |world: &mut World| {
+            world.pass(CHECK);
+            [0, 1].map(|place| std::mem::take(&mut world.running[place].2.has_turned))
+        };
+        assert_eq!((turned(&mut world), turned(&mut world)), ([true; 2], [false; 2]));
+        for ahead in [YEARS, 0] {
+            world.set("h", ahead);
+            assert_eq!((turned(&mut world), turned(&mut world)), ([true; 2], [false; 2]), "{ahead}");
+        }
+        world.confirm();
+        assert_eq!((turned(&mut world), turned(&mut world)), ([true; 2], [false; 2]));
     }
 
     #[test]

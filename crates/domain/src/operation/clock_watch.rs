@@ -17,6 +17,11 @@ pub trait UptimeClock: Send + Sync {
 /// Whether automatic work may run.
 pub trait ClockTrust: Send + Sync {
     fn is_trusted(&self) -> bool;
+    /// Whether the time of this process is right as far as it can know: it trusts its clock, or corrects it by evidence. What depends on
+    /// the time and cannot be undone, as an email, waits for that.
+    fn knows_time(&self) -> bool {
+        true
+    }
 }
 
 /// For processes that only answer commands, and for simulated clocks, which jump on purpose.
@@ -67,11 +72,16 @@ pub trait ClockStates: Send {
     async fn raise(&mut self, doubt: &StoredDoubt, confirmations: u64) -> Result<(), StorageError>;
     /// Removes the doubt of a process.
     async fn withdraw(&mut self, process: &str) -> Result<(), StorageError>;
-    /// Removes all doubts, counts a confirmation, and sets the mark.
-    async fn confirm(&mut self, now: Timestamp) -> Result<(), StorageError>;
+    /// Removes all doubts and the mark, and counts a confirmation.
+    async fn confirm(&mut self) -> Result<(), StorageError>;
+    /// Makes due in time what a wrong clock has written too far ahead of `now`: checks of attempts, of stakes and of lists of card events,
+    /// and messages that wait for a retry or were published by that clock. Times that no interval of the store explains are replaced.
+    async fn pull_forward(&mut self, now: Timestamp) -> Result<(), StorageError>;
 }
 
-/// The watch of one process. Networks report their time to it, and recurring jobs ask it.
+/// The watch of one process. Networks report their time to it, and recurring jobs ask it. It is also the clock of the process: while the
+/// machine's clock is doubted, its time is the best one known ([`ClockGuard::time`](super::ClockGuard::time)), so that what is written
+/// meanwhile (due times, leases, periods) is right when the clock is right again.
 pub struct ClockWatch {
     clock: Arc<dyn Clock>,
     uptime: Arc<dyn UptimeClock>,
@@ -90,7 +100,7 @@ impl ClockWatch {
         Self { clock, uptime, process, judgment: Mutex::new(judgment) }
     }
 
-    fn now(&self) -> Moment {
+    fn moment(&self) -> Moment {
         Moment { wall: self.clock.now(), uptime: self.uptime.uptime() }
     }
 
@@ -100,7 +110,7 @@ impl ClockWatch {
 
     /// A network has sent its time.
     pub fn hear_network(&self, name: &str, theirs: Timestamp) {
-        let now = self.now();
+        let now = self.moment();
         self.with(|judgment| judgment.guard.hear_network(name, theirs, now));
     }
 }
@@ -109,8 +119,20 @@ impl ClockTrust for ClockWatch {
     /// Compares the clocks at this moment, so that a jump is noticed before any work that it would cause. Before the first check of the
     /// store's state nothing runs.
     fn is_trusted(&self) -> bool {
-        let now = self.now();
+        let now = self.moment();
         self.with(|judgment| judgment.is_trusted(now))
+    }
+
+    fn knows_time(&self) -> bool {
+        let now = self.moment();
+        self.with(|judgment| judgment.knows_time(now))
+    }
+}
+
+impl Clock for ClockWatch {
+    fn now(&self) -> Timestamp {
+        let now = self.moment();
+        self.with(|judgment| judgment.guard.time(now))
     }
 }
 
@@ -121,11 +143,21 @@ pub async fn check_clock(ctx: &Context, watch: &ClockWatch) -> Result<(), Storag
     let stored = unit.clock_states().read().await?;
     let server_time = unit.clock_states().server_time().await?;
     drop(unit);
-    let now = watch.now();
+    let now = watch.moment();
     let findings = watch.with(|judgment| judgment.judge(&watch.process, &stored, server_time, now));
-    if findings == Findings::default() {
-        return Ok(());
+    if findings != Findings::default() {
+        record(ctx, watch, &stored, findings).await?;
     }
+    if watch.with(|judgment| judgment.has_turned) {
+        let mut unit = ctx.store.begin().await?;
+        unit.clock_states().pull_forward(watch.now()).await?;
+        unit.commit().await?;
+        watch.with(|judgment| judgment.has_turned = false);
+    }
+    Ok(())
+}
+
+async fn record(ctx: &Context, watch: &ClockWatch, stored: &ClockState, findings: Findings) -> Result<(), StorageError> {
     let Findings { raise, withdraw, mark } = findings;
     let is_new = |doubt: &StoredDoubt| stored.doubts.iter().all(|known| known.process != doubt.process);
     if let Some(StoredDoubt { doubt, .. }) = raise.as_ref().filter(|doubt| is_new(doubt)) {
@@ -149,11 +181,12 @@ pub async fn check_clock(ctx: &Context, watch: &ClockWatch) -> Result<(), Storag
     unit.commit().await
 }
 
-/// Records that an owner has checked the clocks of all machines. Each process continues at its next check.
+/// Records that an owner has checked the clocks of all machines. Each process continues at its next check, which sets the mark by the clock
+/// of its machine.
 #[tracing::instrument(skip_all)]
 pub async fn confirm_clock(ctx: &Context) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
-    unit.clock_states().confirm(ctx.now()).await?;
+    unit.clock_states().confirm().await?;
     unit.commit().await
 }
 

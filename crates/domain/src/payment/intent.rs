@@ -512,7 +512,8 @@ pub trait Attempts: Send {
         check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Claims a poll of the network, if the attempt was not touched since `since`. Of several concurrent callers, one gets true.
+    /// Claims a poll of the network, if the attempt was not touched since `since`, or by a clock that was ahead of now. Of several concurrent
+    /// callers, one gets true.
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
     /// The methods of open attempts whose `check_at` has come, without those on hold.
     async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError>;

@@ -34,7 +34,8 @@ use std::sync::Arc;
 /// only learn what has happened, and tell open pages.
 const fn acts(topic: Topic) -> bool {
     match topic {
-        Topic::ReceiptMail | Topic::BillingMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail | Topic::Charge => true,
+        Topic::ReceiptMail | Topic::BillingMail | Topic::ReminderMail | Topic::ConfirmationMail => true,
+        Topic::OwnerMail | Topic::TokenMail | Topic::Charge => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion => false,
         Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
@@ -71,7 +72,7 @@ impl Handler for Jobs {
             Topic::SettleAttempt => settle::run(self, &job).await,
             Topic::ReceiptMail => receipt::run(self, &job).await,
             Topic::Charge => charge::run(self, &job).await,
-            Topic::BillingMail => billing_email::run(self, &job).await,
+            Topic::BillingMail | Topic::ReminderMail => billing_email::run(self, &job).await,
             Topic::ConfirmationMail => confirmation_mail::run(self, &job).await,
             Topic::AdvanceClock => advance::run(self, &job).await,
             Topic::ApplyBalance => apply_balance::run(self, &job).await,

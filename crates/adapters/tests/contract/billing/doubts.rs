@@ -1,11 +1,15 @@
-//! While the clock is not trusted, reconciling learns and concludes nothing from the time that has passed.
+//! While the clock is not trusted, reconciling learns and concludes nothing from the time that has passed, and no period begins or ends by a
+//! customer's request.
 
-use super::bench::{Billing, DAY, DoubtedClock, MONTHLY};
+use super::bench::{Billing, DAY, DoubtedClock, MONTHLY, at_once};
+use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
-use souk_domain::billing::{self, InvoiceStatus, Scope, Stake};
+use souk_domain::billing::{
+    self, CancelAt, CancelTerms, InvoiceStatus, RefundChoice, Requester, ResumeError, Scope, Stake, StakeChoice, SubscriptionStatus,
+};
 use souk_domain::payment::check_due;
-use souk_domain::shared::Amount;
+use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 
 on_one! {
@@ -48,5 +52,33 @@ on_one! {
         billing.wait(DAY);
         assert_eq!(check_due(&billing.ctx, 9).await.expect("looks"), 1);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+    }
+
+    async fn no_subscription_is_resumed_while_the_clock_is_not_trusted_except_on_a_test_clock(db: &TestDatabase) {
+        let mut billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 20)).await;
+        billing::pause(&billing.ctx, &id("sub_1")).await.expect("pauses");
+        billing.wait(DAY * 40);
+        billing.ctx.trust = Arc::new(DoubtedClock);
+        let refused = billing::resume(&billing.ctx, &id("sub_1")).await;
+        assert!(matches!(refused, Err(ResumeError::ClockNotTrusted)), "{refused:?}");
+        assert_eq!((billing.find("sub_1").await.status, billing.invoices().await.len()), (SubscriptionStatus::Paused, 0));
+        billing::create_clock(&billing.ctx, Mode::Test, &billing.find("sub_1").await.customer_id, "A year").await.expect("creates");
+        billing::resume(&billing.ctx, &id("sub_1")).await.expect("resumes");
+    }
+
+    async fn a_cancellation_at_the_end_of_the_period_ends_nothing_while_the_clock_is_not_trusted(db: &TestDatabase) {
+        let mut billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 20)).await;
+        billing.wait(DAY * 3_650);
+        let trust = std::mem::replace(&mut billing.ctx.trust, Arc::new(DoubtedClock));
+        let terms = CancelTerms { at: CancelAt::PeriodEnd, ..at_once(RefundChoice::None, StakeChoice::None) };
+        let canceled = billing::cancel(&billing.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("cancels");
+        assert_eq!((canceled.status, canceled.cancel_at_period_end), (SubscriptionStatus::Active, true), "a wrong clock may say that it is over");
+        billing.ctx.trust = trust;
+        billing.round().await;
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled, "it was over");
     }
 }

@@ -1,5 +1,6 @@
 //! Tests the billing engine on real databases, with the wallet rail and the sandbox's ledger.
 
+mod ahead_of_clock;
 mod backlog;
 mod balance_refunds;
 mod balances;

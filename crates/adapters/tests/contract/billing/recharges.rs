@@ -10,12 +10,12 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, Invoice, InvoiceStatus, PaymentTargetError, RechargeError, RefundError, Subscription, SubscriptionError,
-    SubscriptionStatus, VoidError,
+    self, BillingReason, HoldDecision, Invoice, InvoiceStatus, PaymentTargetError, RechargeError, RefundError, ResolveTransferError,
+    Subscription, SubscriptionError, SubscriptionStatus, VoidError,
 };
 use souk_domain::payment::check_due;
 use souk_domain::payment::{AttemptStatus, CheckError, Description, Mandate, MandateDetails, Purpose, WalletSignature};
-use souk_domain::shared::{Amount, StorageError, SubscriptionId};
+use souk_domain::shared::{Amount, Mode, StorageError, SubscriptionId};
 use std::sync::Arc;
 
 fn sub() -> SubscriptionId {
@@ -142,6 +142,24 @@ on_one! {
 }
 
 on_both! {
+    async fn a_top_up_of_another_amount_is_booked_with_what_was_moved(db: &TestDatabase) {
+        let billing = charged(db, 5).await;
+        for (nonce, moved, rest) in [(7, 40, 20), (8, 0, 60), (9, 75, 0)] {
+            billing.networks.fault("drop_request").await;
+            add(&billing, 60, nonce).await.expect("nobody knows");
+            let attempt = billing.moves(&purpose(), moved * UNIT).await;
+            let retry = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Retry).await;
+            assert!(matches!(retry, Err(ResolveTransferError::NotPossible)), "only its wallet can send more: {retry:?}");
+            assert!(is_moving(&billing).await);
+            assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (rest, 0));
+            assert!(!is_moving(&billing).await, "the next top-up can begin");
+        }
+        let mut documented = recorded_statements(&billing).await;
+        documented.sort_by_key(|(_, amount)| *amount);
+        assert_eq!(documented, [(InvoiceStatus::Paid, 40), (InvoiceStatus::Paid, 75)]);
+        assert_eq!((billing.cash().await, billing.customer_balance().await), (5, 0), "the store receives none of it");
+    }
+
     async fn concurrent_sends_of_one_signature_add_funds_once(db: &TestDatabase) {
         let billing = Arc::new(charged(db, 5).await);
         let signed = Arc::new(signed(&billing, tokens(60), 7).await);

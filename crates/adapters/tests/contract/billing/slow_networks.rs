@@ -1,6 +1,9 @@
 //! Circuit breakers: a network that does not answer gets few calls, and nothing is declined or lost because of that.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::gas_retries::{GAS_PRICE, generation_for, stake_for_gas};
+use super::plans::subscribed;
+use crate::ledger::bench::UNIT;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::on_both;
 use souk_domain::billing::{self, InvoiceStatus, STAKE_WAITING, Scope, StakeStatus, Subscription};
@@ -74,6 +77,28 @@ on_both! {
         assert_eq!(status(&breakers), [BreakerStatus::Closed]);
         assert_eq!(payment::check_due(&ctx, 100).await.expect("looks"), MANY - 1);
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid; MANY], MANY));
+        billing.is_sound().await;
+    }
+
+    async fn nobody_asks_about_gas_while_the_breaker_of_the_network_is_open(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        billing.networks.set_chain(generation_for(db), GAS_PRICE).await;
+        billing.refund(&billing.last().await, Some(30 * UNIT)).await.expect("is ordered");
+        billing.send_all().await;
+        stake_for_gas(&billing).await;
+        let (ctx, breakers) = guarded(&billing);
+        let retry = async || billing::retry_without_gas(&ctx, 10).await.expect("retries");
+        move_network(&billing, "/nowhere/").await;
+        for _ in 0..FAILURES_MAX {
+            assert_eq!((status(&breakers).contains(&BreakerStatus::Open), retry().await), (false, 0));
+        }
+        assert_eq!(status(&breakers), [BreakerStatus::Open]);
+        move_network(&billing, "/sandbox/arcblock/api/").await;
+        assert_eq!((retry().await, status(&breakers)), (0, vec![BreakerStatus::Open]), "it would have answered");
+        billing.wait(SECOND * 5);
+        assert_eq!((retry().await, status(&breakers)), (1, vec![BreakerStatus::Closed]));
+        billing.send_all().await;
+        assert_eq!((billing.refunded().await, billing.cash().await), (vec![30 * UNIT], 0));
         billing.is_sound().await;
     }
 

@@ -49,7 +49,7 @@ impl Billing {
     }
 
     /// The network reports that the open transfer of this purpose moved `amount` base units.
-    async fn moves(&self, purpose: &Purpose, amount: u128) -> AttemptId {
+    pub(super) async fn moves(&self, purpose: &Purpose, amount: u128) -> AttemptId {
         let mut unit = self.ctx.store.read().await.expect("reads");
         let open = unit.attempts().open_of(purpose).await.expect("reads").expect("an open attempt");
         drop(unit);
@@ -61,7 +61,7 @@ impl Billing {
         held.id
     }
 
-    async fn resolve_hold(&self, attempt: &AttemptId, decision: HoldDecision) -> Result<(u128, u128), ResolveTransferError> {
+    pub(super) async fn resolve_hold(&self, attempt: &AttemptId, decision: HoldDecision) -> Result<(u128, u128), ResolveTransferError> {
         let resolved = billing::resolve_transfer(&self.ctx, Mode::Test, attempt, decision).await?;
         self.is_sound().await;
         assert!(matches!(billing::resolve_transfer(&self.ctx, Mode::Test, attempt, decision).await, Err(ResolveTransferError::NotOnHold)));

@@ -137,7 +137,7 @@ async fn read_listing(ports: &PublishPorts<'_>, version: &UploadedVersion) -> Re
     for (number, file) in (1_u32..).zip(of_role(FileRole::Screenshot)) {
         let picture = ports.reader.measure(&read_file(ports.files, &file.sha256).await?);
         let (width, height) = picture.map_or((0, 0), |picture| (picture.width, picture.height));
-        let alt = Text::new(&format!("{}: screenshot {number}", manifest.title), &format!("{}：截图 {number}", manifest.title));
+        let alt = Text::new(format!("{}: screenshot {number}", manifest.title), format!("{}：截图 {number}", manifest.title));
         screenshots.push(Screenshot { file: file.sha256.clone(), width, height, alt });
     }
     let logo = of_role(FileRole::Logo).next().map(|file| file.sha256.clone()).unwrap_or_default();

@@ -97,7 +97,13 @@ export default defineConfig({
               testMatch: MOCKED,
               fullyParallel: true,
               ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
-              use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
+              // One pixel each, because the browser draws without a graphics card.
+              use: {
+                ...devices['Pixel 7'],
+                viewport: { width: 390, height: 844 },
+                deviceScaleFactor: 1,
+                launchOptions,
+              },
             },
             OWNER,
             // The same pages against a real server, without mocks.

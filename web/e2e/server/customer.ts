@@ -9,7 +9,7 @@ import { approveInWallet, requireServer } from './wallet';
 /** A timeout for the network, a worker and the page together. */
 export const SETTLED = { timeout: 30_000 };
 
-const { defaultBrowserType: _, ...pixel } = devices['Pixel 7'];
+const { defaultBrowserType: _, deviceScaleFactor: __, ...pixel } = devices['Pixel 7'];
 const widths = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { ...pixel, viewport: { width: 390, height: 844 } },

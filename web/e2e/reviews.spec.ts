@@ -209,7 +209,7 @@ test('checks appear once they have run, and run again', async ({ page }) => {
   const recorded = await open(page, own, { role: 'developer', reviews: { reviews: [review()], checks: [] } });
   await expect(page.getByText('The checks are running. Their results appear here.')).toBeVisible();
   recorded.reviews.checks = structuredClone(checks);
-  await expect(page.getByText('The bundle contains an access token:')).toBeVisible();
+  await expect(page.getByText('The bundle contains an access token')).toBeVisible();
   await expect(page.getByText("This check couldn't be carried out.")).toBeVisible();
   await page.getByRole('button', { name: 'Run again' }).click();
   await expect(page.getByText('Until they end, the former results are shown.')).toBeVisible();

@@ -110,13 +110,13 @@ function CheckEntry({ check }: { check: VersionCheck }) {
             return (
               // biome-ignore lint/suspicious/noArrayIndexKey: findings have no id, and the list is replaced as a whole.
               <li key={place}>
-                {rule}
                 {finding.detail ? (
                   <>
-                    {' '}
-                    <Typography.Text code>{finding.detail}</Typography.Text>
+                    {t('finding.detail', { rule })} <Typography.Text code>{finding.detail}</Typography.Text>
                   </>
-                ) : null}
+                ) : (
+                  rule
+                )}
                 {finding.file ? (
                   <div>
                     <Typography.Text code>

@@ -4,6 +4,7 @@ import type { VersionReview } from '@/api/types';
 import { categoriesQuery } from '@/app/queries';
 import { dateTimeText } from '@/lib/format';
 import { personText } from './people';
+import styles from './reviews.module.css';
 import { useTexts } from './texts';
 
 interface FactsProps {
@@ -47,5 +48,13 @@ export function Facts({ review, userDid }: FactsProps) {
       children: t(app.review_type ? `reviewType.${app.review_type}` : 'reviewType.store'),
     },
   ];
-  return <Descriptions layout="vertical" size="small" column={{ xs: 1, sm: 2, lg: 3 }} items={items} />;
+  return (
+    <Descriptions
+      className={styles.facts}
+      layout="vertical"
+      colon={false}
+      column={{ xs: 1, sm: 2, lg: 3 }}
+      items={items}
+    />
+  );
 }

@@ -4,6 +4,7 @@ import { OptionList } from '@/features/billing/option-list';
 import { CategoryField } from './category-field';
 import { CommentField } from './comment-field';
 import type { StepInput } from './queries';
+import styles from './reviews.module.css';
 import { StepDialog } from './step-dialog';
 import { useTexts } from './texts';
 
@@ -63,7 +64,7 @@ function PlainDialog({ step, ...props }: DialogProps & { step: 'cancel' | 'take_
   const titles = useTitles(step, props.review);
   return (
     <StepDialog<object> {...titles} {...props} read={() => ({ step })}>
-      <p style={{ margin: 0 }}>{t(`consequence.${step}`)}</p>
+      <p className={styles.consequence}>{t(`consequence.${step}`)}</p>
     </StepDialog>
   );
 }
@@ -80,7 +81,7 @@ function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) 
       initialValues={{ comment: '' }}
       read={({ comment }) => ({ step, comment: comment.trim() })}
     >
-      <p style={{ marginTop: 0 }}>{t(`consequence.${step}`)}</p>
+      <p className={styles.consequence}>{t(`consequence.${step}`)}</p>
       <CommentField
         label={t(step === 'appeal' ? 'comment.appeal' : 'comment.label')}
         hint={step === 'appeal' ? t('comment.reviewersSee') : t('comment.developerSees')}
@@ -113,7 +114,7 @@ function ApproveDialog(props: DialogProps) {
         review_type: chosen === 'store' ? null : chosen,
       })}
     >
-      <p style={{ marginTop: 0 }}>{t('consequence.approve')}</p>
+      <p className={styles.consequence}>{t('consequence.approve')}</p>
       <CommentField label={t('comment.label')} hint={t('comment.developerSees')} />
       <CategoryField />
       <Form.Item<Approval> name="review_type" label={t('facts.reviewType')}>
@@ -140,7 +141,7 @@ function PublishDialog(props: DialogProps) {
       {...props}
       read={({ category_id }) => ({ step: 'publish', ...(needsCategory ? { category_id } : {}) })}
     >
-      <p style={{ marginTop: 0 }}>{t('consequence.publish')}</p>
+      <p className={styles.consequence}>{t('consequence.publish')}</p>
       {needsCategory ? <CategoryField hint={t('category.hint')} /> : null}
     </StepDialog>
   );

@@ -1,6 +1,6 @@
 import { Flex, Typography } from 'antd';
 import type { ReviewEntry, VersionReview } from '@/api/types';
-import { EmptyState, Section } from '@/features/billing/states';
+import { Section } from '@/features/billing/states';
 import { dateTimeText } from '@/lib/format';
 import { CommentForm } from './comment-form';
 import { actorText, roleText } from './people';
@@ -40,7 +40,7 @@ export function Thread({ review, canComment, onCommented }: ThreadProps) {
     <Section id="thread" title={t('thread.title')}>
       <Flex vertical gap={24}>
         {review.thread.length === 0 ? (
-          <EmptyState text={t('thread.empty')} />
+          <Typography.Text type="secondary">{t('thread.empty')}</Typography.Text>
         ) : (
           <ol className={styles.thread}>
             {review.thread.map((entry) => (

@@ -7,7 +7,6 @@ import type { VersionReview } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { queryClient, useUser } from '@/app/queries';
 import { Note } from '@/features/billing/dialog';
-import pages from '@/features/billing/pages.module.css';
 import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { announce } from '@/kit/announce';
 import { Actions } from './actions';
@@ -62,30 +61,32 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
     requestAnimationFrame(() => requestAnimationFrame(() => status.current?.focus()));
   };
   return (
-    <div className={pages.page}>
-      {back}
-      <Flex vertical gap={8} align="flex-start">
-        <Typography.Title level={1} style={{ margin: 0, overflowWrap: 'anywhere' }}>
-          {app.name} {version.version}
-        </Typography.Title>
-        <VersionTag version={version} />
-      </Flex>
-      <div ref={status} tabIndex={-1} className={styles.status}>
-        <Flex vertical gap={12}>
-          {app.blocked ? <Note type="error" title={t('app.blockedText')} /> : null}
-          <Note
-            type={meaning.type}
-            title={t(meaning.key, meaning.values)}
-            description={isOpen && need ? t(`need.${need}`) : undefined}
-          />
+    <div className={styles.page}>
+      <div className={styles.head}>
+        {back}
+        <Flex vertical gap={8} align="flex-start">
+          <Typography.Title level={1} style={{ margin: 0, overflowWrap: 'anywhere' }}>
+            {app.name} {version.version}
+          </Typography.Title>
+          <VersionTag version={version} />
         </Flex>
+        <div ref={status} tabIndex={-1} className={styles.status}>
+          <Flex vertical gap={12}>
+            {app.blocked ? <Note type="error" title={t('app.blockedText')} /> : null}
+            <Note
+              type={meaning.type}
+              title={t(meaning.key, meaning.values)}
+              description={isOpen && need ? t(`need.${need}`) : undefined}
+            />
+          </Flex>
+        </div>
+        <Actions review={review} steps={steps} onDone={done} />
+        {version.status === 'PUBLISHED' ? (
+          <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: version.version }}>
+            {t('version.toStore')}
+          </Link>
+        ) : null}
       </div>
-      <Actions review={review} steps={steps} onDone={done} />
-      {version.status === 'PUBLISHED' ? (
-        <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: version.version }}>
-          {t('version.toStore')}
-        </Link>
-      ) : null}
       <Facts review={review} userDid={userDid} />
       <Differences review={review} />
       <Checks did={app.did} version={version.version} />

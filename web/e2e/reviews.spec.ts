@@ -76,6 +76,7 @@ test('a developer requests a review, which first fails, and cancels it', async (
   await dialog.getByRole('button', { name: 'Cancel review' }).click();
   await expect(page.getByText('You canceled the review of this version.')).toBeVisible();
   await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole('region', { name: 'Status' })).toBeFocused();
   expect(stepsOf(recorded)).toEqual([{ step: 'request' }, { step: 'request' }, { step: 'cancel' }]);
 });
 

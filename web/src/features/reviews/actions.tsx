@@ -25,6 +25,12 @@ export function Actions({ review, steps, onDone }: ActionsProps) {
   const { t } = useTexts();
   const [shown, setShown] = useState<DialogStep | null>(null);
   const direct = useStep(review, onDone);
+  const take = (step: ReviewStep) => {
+    // The error of a former step is out of date.
+    direct.reset();
+    if (isDialogStep(step)) setShown(step);
+    else direct.mutate({ step });
+  };
   const buttons = steps.filter((step): step is Exclude<ReviewStep, 'comment'> => step !== 'comment');
   const main = buttons.find((step) => MAIN_STEPS.includes(step));
   return (
@@ -38,7 +44,7 @@ export function Actions({ review, steps, onDone }: ActionsProps) {
               danger={FINAL_STEPS.includes(step)}
               disabled={direct.isPending && direct.variables.step !== step}
               loading={direct.isPending && direct.variables.step === step}
-              onClick={() => (isDialogStep(step) ? setShown(step) : direct.mutate({ step }))}
+              onClick={() => take(step)}
             >
               {t(`step.${step}`)}
             </Button>

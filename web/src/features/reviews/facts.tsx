@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Descriptions, type DescriptionsProps } from 'antd';
 import type { VersionReview } from '@/api/types';
 import { categoriesQuery } from '@/app/queries';
+import pages from '@/features/billing/pages.module.css';
 import { dateTimeText } from '@/lib/format';
 import { personText } from './people';
-import styles from './reviews.module.css';
 import { useTexts } from './texts';
 
 interface FactsProps {
@@ -50,7 +50,7 @@ export function Facts({ review, userDid }: FactsProps) {
   ];
   return (
     <Descriptions
-      className={styles.facts}
+      className={pages.details}
       layout="vertical"
       colon={false}
       column={{ xs: 1, sm: 2, lg: 3 }}

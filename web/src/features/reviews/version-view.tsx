@@ -46,7 +46,7 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
   const { app, version, role, need } = review;
   const userDid = useUser()?.did ?? '';
   const now = useNow(version.claimed_until);
-  const status = useRef<HTMLDivElement>(null);
+  const status = useRef<HTMLElement>(null);
   const steps = availableSteps(review, userDid, now);
   const meaning = meaningOf(review, userDid, now);
   const isOpen = version.status === 'DRAFT' || version.status === 'PENDING_REVIEW' || version.status === 'IN_REVIEW';
@@ -70,7 +70,7 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
           </Typography.Title>
           <VersionTag version={version} />
         </Flex>
-        <div ref={status} tabIndex={-1} className={styles.status}>
+        <section ref={status} tabIndex={-1} aria-label={t('versions.status')} className={styles.status}>
           <Flex vertical gap={12}>
             {app.blocked ? <Note type="error" title={t('app.blockedText')} /> : null}
             <Note
@@ -79,7 +79,7 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
               description={isOpen && need ? t(`need.${need}`) : undefined}
             />
           </Flex>
-        </div>
+        </section>
         <Actions review={review} steps={steps} onDone={done} />
         {version.status === 'PUBLISHED' ? (
           <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: version.version }}>

@@ -5,14 +5,12 @@ import { ActionError } from '@/features/billing/action-error';
 import type { StepInput } from './queries';
 import styles from './reviews.module.css';
 import { useStep } from './step-dialog';
-import { DIALOG_STEPS, type DialogStep, FINAL_STEPS, StepDialogOf } from './step-dialogs';
+import { type DialogStep, FINAL_STEPS, isDialogStep, StepDialogOf } from './step-dialogs';
 import type { ReviewStep } from './steps';
 import { useTexts } from './texts';
 
 /** The steps that a page emphasizes if the user can take them. */
 const MAIN_STEPS: readonly ReviewStep[] = ['publish', 'request', 'start', 'approve', 'grant_appeal'];
-
-const isDialogStep = (step: ReviewStep): step is DialogStep => (DIALOG_STEPS as readonly string[]).includes(step);
 
 interface ActionsProps {
   review: VersionReview;

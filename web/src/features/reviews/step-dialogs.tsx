@@ -6,21 +6,15 @@ import { CommentField } from './comment-field';
 import type { StepInput } from './queries';
 import styles from './reviews.module.css';
 import { StepDialog } from './step-dialog';
+import type { ReviewStep } from './steps';
 import { useTexts } from './texts';
 
-/** Steps that ask for a confirmation or for what they say. */
-export const DIALOG_STEPS = [
-  'publish',
-  'approve',
-  'request_changes',
-  'reject',
-  'grant_appeal',
-  'deny_appeal',
-  'appeal',
-  'take_over',
-  'cancel',
-] as const;
-export type DialogStep = (typeof DIALOG_STEPS)[number];
+/** Steps that are taken at once. The others ask for a confirmation or for what they say. */
+const DIRECT_STEPS = ['request', 'start', 'renew', 'comment'] as const;
+export type DialogStep = Exclude<ReviewStep, (typeof DIRECT_STEPS)[number]>;
+
+export const isDialogStep = (step: ReviewStep): step is DialogStep =>
+  !(DIRECT_STEPS as readonly ReviewStep[]).includes(step);
 
 /** The steps that cannot be undone and end something for the developer. */
 export const FINAL_STEPS: readonly string[] = ['reject', 'deny_appeal', 'cancel'];

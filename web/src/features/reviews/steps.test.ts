@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ReviewRole, UploadedApp, UploadedVersion, VersionReview, VersionStatus } from '@/api/types';
+import { uploadedApp, uploadedVersion } from '../../../e2e/fixtures/reviews';
 import { meaningOf } from './meaning';
 import { availableSteps, claimState } from './steps';
 
@@ -8,29 +9,6 @@ const OTHER = 'z1Other';
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
 const LATER = '2026-11-20T10:00:00.000Z';
 const EARLIER = '2026-11-20T09:00:00.000Z';
-
-const app: UploadedApp = {
-  did: 'z8app',
-  name: 'atlas',
-  owner: 'z1Owner',
-  latest: '1.1.0',
-  blocked: false,
-  category_id: null,
-  review_type: null,
-};
-const version: UploadedVersion = {
-  version: '1.1.0',
-  status: 'DRAFT',
-  claimed_by: null,
-  claimed_until: null,
-  changes_requested: false,
-  decided_by: null,
-  appeal: null,
-  replaced_by: null,
-  uploaded_at: EARLIER,
-  requested_at: null,
-  published_at: null,
-};
 
 interface Changes extends Partial<Omit<VersionReview, 'app' | 'version'>> {
   app?: Partial<UploadedApp>;
@@ -44,8 +22,8 @@ const review = (role: ReviewRole, status: VersionStatus, changes: Changes = {}):
   differences: { permissions: [], scripts: [], hosts: [] },
   thread: [],
   ...changes,
-  app: { ...app, ...changes.app },
-  version: { ...version, status, ...changes.version },
+  app: uploadedApp({ latest: '1.1.0', ...changes.app }),
+  version: uploadedVersion({ version: '1.1.0', status, ...changes.version }),
 });
 const claimedBy = (did: string, until = LATER, changes = {}) => ({
   version: { claimed_by: did, claimed_until: until, ...changes },

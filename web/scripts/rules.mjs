@@ -7,10 +7,10 @@ import { filesBelow } from './precompress.mjs';
 const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
 /**
- * Features that others may import: the wallet dialog, the card dialog, payments of overdue balances, and billing for
- * portal and console.
+ * Features that others may import: the wallet dialog, the card dialog, payments of overdue balances, billing for portal
+ * and console, and reviews for the pages of developers and the console.
  */
-const SHARED_FEATURES = new Set(['connect', 'card', 'overdue', 'billing']);
+const SHARED_FEATURES = new Set(['connect', 'card', 'overdue', 'billing', 'reviews']);
 const errors = [];
 
 const importsOf = (file) =>

@@ -37,10 +37,15 @@ import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.conso
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
 import { Route as AuthConsolePaymentMethodsIndexRouteImport } from './routes/_auth.console.payment-methods.index'
 import { Route as AuthConsolePaymentMethodsIdRouteImport } from './routes/_auth.console.payment-methods.$id'
+import { Route as AuthConsoleReviewsIndexRouteImport } from './routes/_auth.console.reviews.index'
 import { Route as AuthConsoleSubscriptionsIdRouteImport } from './routes/_auth.console.subscriptions.$id'
 import { Route as AuthCustomerInvoiceIdRouteImport } from './routes/_auth.customer.invoice.$id'
 import { Route as AuthCustomerInvoicePastDueRouteImport } from './routes/_auth.customer.invoice.past-due'
 import { Route as AuthCustomerSubscriptionIdRouteImport } from './routes/_auth.customer.subscription.$id'
+import { Route as AuthDeveloperAppsIndexRouteImport } from './routes/_auth.developer.apps.index'
+import { Route as AuthConsoleReviewsDidVersionRouteImport } from './routes/_auth.console.reviews.$did.$version'
+import { Route as AuthDeveloperAppsDidIndexRouteImport } from './routes/_auth.developer.apps.$did.index'
+import { Route as AuthDeveloperAppsDidVersionRouteImport } from './routes/_auth.developer.apps.$did.$version'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
@@ -185,6 +190,11 @@ const AuthConsolePaymentMethodsIdRoute =
     path: '/payment-methods/$id',
     getParentRoute: () => AuthConsoleRoute,
   } as any)
+const AuthConsoleReviewsIndexRoute = AuthConsoleReviewsIndexRouteImport.update({
+  id: '/reviews/',
+  path: '/reviews/',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
 const AuthConsoleSubscriptionsIdRoute =
   AuthConsoleSubscriptionsIdRouteImport.update({
     id: '/subscriptions/$id',
@@ -206,6 +216,29 @@ const AuthCustomerSubscriptionIdRoute =
   AuthCustomerSubscriptionIdRouteImport.update({
     id: '/customer/subscription/$id',
     path: '/customer/subscription/$id',
+    getParentRoute: () => AuthRoute,
+  } as any)
+const AuthDeveloperAppsIndexRoute = AuthDeveloperAppsIndexRouteImport.update({
+  id: '/developer/apps/',
+  path: '/developer/apps/',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleReviewsDidVersionRoute =
+  AuthConsoleReviewsDidVersionRouteImport.update({
+    id: '/reviews/$did/$version',
+    path: '/reviews/$did/$version',
+    getParentRoute: () => AuthConsoleRoute,
+  } as any)
+const AuthDeveloperAppsDidIndexRoute =
+  AuthDeveloperAppsDidIndexRouteImport.update({
+    id: '/developer/apps/$did/',
+    path: '/developer/apps/$did/',
+    getParentRoute: () => AuthRoute,
+  } as any)
+const AuthDeveloperAppsDidVersionRoute =
+  AuthDeveloperAppsDidVersionRouteImport.update({
+    id: '/developer/apps/$did/$version',
+    path: '/developer/apps/$did/$version',
     getParentRoute: () => AuthRoute,
   } as any)
 
@@ -241,6 +274,11 @@ export interface FileRoutesByFullPath {
   '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
   '/console/payment-methods/': typeof AuthConsolePaymentMethodsIndexRoute
+  '/console/reviews/': typeof AuthConsoleReviewsIndexRoute
+  '/developer/apps/': typeof AuthDeveloperAppsIndexRoute
+  '/console/reviews/$did/$version': typeof AuthConsoleReviewsDidVersionRoute
+  '/developer/apps/$did/$version': typeof AuthDeveloperAppsDidVersionRoute
+  '/developer/apps/$did/': typeof AuthDeveloperAppsDidIndexRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
@@ -273,6 +311,11 @@ export interface FileRoutesByTo {
   '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
   '/console/payment-methods': typeof AuthConsolePaymentMethodsIndexRoute
+  '/console/reviews': typeof AuthConsoleReviewsIndexRoute
+  '/developer/apps': typeof AuthDeveloperAppsIndexRoute
+  '/console/reviews/$did/$version': typeof AuthConsoleReviewsDidVersionRoute
+  '/developer/apps/$did/$version': typeof AuthDeveloperAppsDidVersionRoute
+  '/developer/apps/$did': typeof AuthDeveloperAppsDidIndexRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
@@ -308,6 +351,11 @@ export interface FileRoutesById {
   '/_auth/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/_auth/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
   '/_auth/console/payment-methods/': typeof AuthConsolePaymentMethodsIndexRoute
+  '/_auth/console/reviews/': typeof AuthConsoleReviewsIndexRoute
+  '/_auth/developer/apps/': typeof AuthDeveloperAppsIndexRoute
+  '/_auth/console/reviews/$did/$version': typeof AuthConsoleReviewsDidVersionRoute
+  '/_auth/developer/apps/$did/$version': typeof AuthDeveloperAppsDidVersionRoute
+  '/_auth/developer/apps/$did/': typeof AuthDeveloperAppsDidIndexRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
@@ -343,6 +391,11 @@ export interface FileRouteTypes {
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
     | '/console/payment-methods/'
+    | '/console/reviews/'
+    | '/developer/apps/'
+    | '/console/reviews/$did/$version'
+    | '/developer/apps/$did/$version'
+    | '/developer/apps/$did/'
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
@@ -375,6 +428,11 @@ export interface FileRouteTypes {
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
     | '/console/payment-methods'
+    | '/console/reviews'
+    | '/developer/apps'
+    | '/console/reviews/$did/$version'
+    | '/developer/apps/$did/$version'
+    | '/developer/apps/$did'
   id:
     | '__root__'
     | '/'
@@ -409,6 +467,11 @@ export interface FileRouteTypes {
     | '/_auth/customer/invoice/past-due'
     | '/_auth/customer/subscription/$id'
     | '/_auth/console/payment-methods/'
+    | '/_auth/console/reviews/'
+    | '/_auth/developer/apps/'
+    | '/_auth/console/reviews/$did/$version'
+    | '/_auth/developer/apps/$did/$version'
+    | '/_auth/developer/apps/$did/'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
@@ -622,6 +685,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthConsolePaymentMethodsIdRouteImport
       parentRoute: typeof AuthConsoleRoute
     }
+    '/_auth/console/reviews/': {
+      id: '/_auth/console/reviews/'
+      path: '/reviews'
+      fullPath: '/console/reviews/'
+      preLoaderRoute: typeof AuthConsoleReviewsIndexRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
     '/_auth/console/subscriptions/$id': {
       id: '/_auth/console/subscriptions/$id'
       path: '/subscriptions/$id'
@@ -650,6 +720,34 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthCustomerSubscriptionIdRouteImport
       parentRoute: typeof AuthRoute
     }
+    '/_auth/developer/apps/': {
+      id: '/_auth/developer/apps/'
+      path: '/developer/apps'
+      fullPath: '/developer/apps/'
+      preLoaderRoute: typeof AuthDeveloperAppsIndexRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/reviews/$did/$version': {
+      id: '/_auth/console/reviews/$did/$version'
+      path: '/reviews/$did/$version'
+      fullPath: '/console/reviews/$did/$version'
+      preLoaderRoute: typeof AuthConsoleReviewsDidVersionRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/developer/apps/$did/': {
+      id: '/_auth/developer/apps/$did/'
+      path: '/developer/apps/$did'
+      fullPath: '/developer/apps/$did/'
+      preLoaderRoute: typeof AuthDeveloperAppsDidIndexRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/developer/apps/$did/$version': {
+      id: '/_auth/developer/apps/$did/$version'
+      path: '/developer/apps/$did/$version'
+      fullPath: '/developer/apps/$did/$version'
+      preLoaderRoute: typeof AuthDeveloperAppsDidVersionRouteImport
+      parentRoute: typeof AuthRoute
+    }
   }
 }
 
@@ -669,6 +767,8 @@ interface AuthConsoleRouteChildren {
   AuthConsolePaymentMethodsIdRoute: typeof AuthConsolePaymentMethodsIdRoute
   AuthConsoleSubscriptionsIdRoute: typeof AuthConsoleSubscriptionsIdRoute
   AuthConsolePaymentMethodsIndexRoute: typeof AuthConsolePaymentMethodsIndexRoute
+  AuthConsoleReviewsIndexRoute: typeof AuthConsoleReviewsIndexRoute
+  AuthConsoleReviewsDidVersionRoute: typeof AuthConsoleReviewsDidVersionRoute
 }
 
 const AuthConsoleRouteChildren: AuthConsoleRouteChildren = {
@@ -687,6 +787,8 @@ const AuthConsoleRouteChildren: AuthConsoleRouteChildren = {
   AuthConsolePaymentMethodsIdRoute: AuthConsolePaymentMethodsIdRoute,
   AuthConsoleSubscriptionsIdRoute: AuthConsoleSubscriptionsIdRoute,
   AuthConsolePaymentMethodsIndexRoute: AuthConsolePaymentMethodsIndexRoute,
+  AuthConsoleReviewsIndexRoute: AuthConsoleReviewsIndexRoute,
+  AuthConsoleReviewsDidVersionRoute: AuthConsoleReviewsDidVersionRoute,
 }
 
 const AuthConsoleRouteWithChildren = AuthConsoleRoute._addFileChildren(
@@ -701,6 +803,9 @@ interface AuthRouteChildren {
   AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
   AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
   AuthCustomerSubscriptionIdRoute: typeof AuthCustomerSubscriptionIdRoute
+  AuthDeveloperAppsIndexRoute: typeof AuthDeveloperAppsIndexRoute
+  AuthDeveloperAppsDidVersionRoute: typeof AuthDeveloperAppsDidVersionRoute
+  AuthDeveloperAppsDidIndexRoute: typeof AuthDeveloperAppsDidIndexRoute
 }
 
 const AuthRouteChildren: AuthRouteChildren = {
@@ -711,6 +816,9 @@ const AuthRouteChildren: AuthRouteChildren = {
   AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,
   AuthCustomerInvoicePastDueRoute: AuthCustomerInvoicePastDueRoute,
   AuthCustomerSubscriptionIdRoute: AuthCustomerSubscriptionIdRoute,
+  AuthDeveloperAppsIndexRoute: AuthDeveloperAppsIndexRoute,
+  AuthDeveloperAppsDidVersionRoute: AuthDeveloperAppsDidVersionRoute,
+  AuthDeveloperAppsDidIndexRoute: AuthDeveloperAppsDidIndexRoute,
 }
 
 const AuthRouteWithChildren = AuthRoute._addFileChildren(AuthRouteChildren)

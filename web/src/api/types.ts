@@ -128,6 +128,44 @@ export interface AccessToken {
   last_used_at: string | null;
 }
 
+export type VersionStatus =
+  | 'DRAFT'
+  | 'PENDING_REVIEW'
+  | 'IN_REVIEW'
+  | 'APPROVED'
+  | 'REJECTED'
+  | 'PUBLISHED'
+  | 'CANCELLED';
+export type ReviewType = 'FIRST' | 'EACH';
+
+export type UploadedApp = Narrow<ServerObject<'UploadedApp'>, { review_type: ReviewType | null }>;
+export type UploadedVersion = Narrow<
+  ServerObject<'UploadedVersion'>,
+  { status: VersionStatus; appeal: 'open' | 'granted' | 'denied' | null }
+>;
+export type UploadedVersionList = Narrow<
+  ServerObject<'UploadedVersionList'>,
+  { app: UploadedApp; list: UploadedVersion[] }
+>;
+export type QueuedVersion = Narrow<ServerObject<'QueuedVersion'>, { version: UploadedVersion }>;
+export type ReviewEntry = ServerObject<'ReviewEntry'>;
+/** In which role the signed-in user acts towards an app. */
+export type ReviewRole = 'app_owner' | 'reviewer' | 'admin' | 'store_owner';
+export type VersionReview = Narrow<
+  ServerObject<'VersionReview'>,
+  {
+    app: UploadedApp;
+    version: UploadedVersion;
+    role: ReviewRole;
+    need: 'first_version' | 'every_version' | 'risky_differences' | null;
+  }
+>;
+export type CheckFinding = ServerObject<'CheckFinding'>;
+export type VersionCheck = Narrow<
+  ServerObject<'VersionCheck'>,
+  { state: 'passed' | 'failed' | 'errored'; findings: CheckFinding[] }
+>;
+
 export interface CreatedAccessToken {
   token: AccessToken;
   /** In this answer only. */

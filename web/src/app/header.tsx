@@ -10,7 +10,7 @@ import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
 import { Button } from '@/kit/button';
 import { Check, Moon, Sun } from '@/kit/icons';
-import { Bag, Flask, Globe, Key, Logout, Shield, Sliders, User } from '@/kit/store-icons';
+import { Bag, Boxes, Flask, Globe, Key, Logout, Shield, Sliders, User } from '@/kit/store-icons';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { type Locale, setLocale } from '@/lib/locale';
 import { isAdmin } from '@/lib/roles';
@@ -116,7 +116,13 @@ function ModeMenu() {
   );
 }
 
-type AccountPage = '/customer' | '/customer/security' | '/profile' | '/console' | '/developer/access-tokens';
+type AccountPage =
+  | '/customer'
+  | '/customer/security'
+  | '/profile'
+  | '/console'
+  | '/developer/apps'
+  | '/developer/access-tokens';
 
 function AccountMenu() {
   const { t } = useTexts();
@@ -130,11 +136,17 @@ function AccountMenu() {
       </Button>
     );
   }
+  const holds = (wanted: string) => user.passports.some(({ role }) => role === wanted);
   const entries: MenuEntry<AccountPage | 'logout'>[] = [
     { key: '/customer', icon: <Bag />, label: t('header.portal') },
-    ...(isAdmin(user) ? [{ key: '/console' as const, icon: <Sliders />, label: t('header.console') }] : []),
-    ...(user.passports.some(({ role }) => role === 'developer')
-      ? [{ key: '/developer/access-tokens' as const, icon: <Key />, label: t('header.accessTokens') }]
+    ...(isAdmin(user) || holds('reviewer')
+      ? [{ key: '/console' as const, icon: <Sliders />, label: t('header.console') }]
+      : []),
+    ...(holds('developer')
+      ? [
+          { key: '/developer/apps' as const, icon: <Boxes />, label: t('header.apps') },
+          { key: '/developer/access-tokens' as const, icon: <Key />, label: t('header.accessTokens') },
+        ]
       : []),
     { key: '/profile', icon: <User />, label: t('header.profile') },
     { key: '/customer/security', icon: <Shield />, label: t('header.security') },

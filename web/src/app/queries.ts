@@ -1,7 +1,8 @@
 import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import { embeddedStore, fetchStore } from '@/api/client';
+import { api, embeddedStore, fetchStore } from '@/api/client';
 import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
+import type { Category, Page } from '@/api/types';
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -29,6 +30,13 @@ export const storeQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
+
+/** The categories of the store, for its pages and for the app that a version belongs to. */
+export const categoriesQuery = queryOptions({
+  queryKey: ['categories'],
+  queryFn: () => api.get<Page<Category>>('/api/categories'),
+  staleTime: 5 * 60_000,
+});
 
 export const useStore = () => useQuery(storeQuery).data;
 

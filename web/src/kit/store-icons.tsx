@@ -30,6 +30,11 @@ export const Key = (props: IconProps) => (
     <path d="m9.8 10.2 7.4-7.4M14.4 5.6l2.4 2.4M11.8 8.2l1.7 1.7" />
   </Icon>
 );
+export const Boxes = (props: IconProps) => (
+  <Icon size="1em" {...props}>
+    <path d="M3 3h5.5v5.5H3zM11.5 3H17v5.5h-5.5zM3 11.5h5.5V17H3zM11.5 11.5H17V17h-5.5z" />
+  </Icon>
+);
 export const Sliders = (props: IconProps) => (
   <Icon size="1em" {...props}>
     <path d="M2.5 6h8.2m4.6 0h2.2M2.5 14h2.2m4.6 0h8.2" />

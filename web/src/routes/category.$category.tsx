@@ -1,6 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
+import { categoriesQuery } from '@/app/queries';
 import { Listing } from '@/features/store/listing';
-import { appsQuery, categoriesQuery, listingSearch } from '@/features/store/queries';
+import { appsQuery, listingSearch } from '@/features/store/queries';
 
 export const Route = createFileRoute('/category/$category')({
   validateSearch: listingSearch,

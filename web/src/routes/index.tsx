@@ -1,6 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
+import { categoriesQuery } from '@/app/queries';
 import { Listing } from '@/features/store/listing';
-import { categoriesQuery, listingSearch, shelvesQuery } from '@/features/store/queries';
+import { listingSearch, shelvesQuery } from '@/features/store/queries';
 
 export const Route = createFileRoute('/')({
   validateSearch: listingSearch,

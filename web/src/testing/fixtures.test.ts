@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import * as billing from '../../e2e/fixtures/billing';
 import * as checkout from '../../e2e/fixtures/checkout';
 import * as data from '../../e2e/fixtures/data';
+import * as reviews from '../../e2e/fixtures/reviews';
 import { schemaMismatches, schemaNamed } from './openapi';
 
 const cases: Record<string, unknown[]> = {
@@ -30,6 +31,8 @@ const cases: Record<string, unknown[]> = {
   CustomerBalance: billing.balances,
   BalanceTransaction: billing.transactions,
   TestClock: [billing.clock],
+  VersionReview: [...reviews.versionsOf('app_owner'), reviews.claimed()],
+  VersionCheck: reviews.checks,
   Checkout: [
     checkout.checkout(),
     checkout.completed(),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { type RecordColumn, RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
+import { usePagination } from '@/features/billing/use-pagination';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
 
 interface ConsoleListProps<T> {
@@ -23,33 +23,17 @@ export function ConsoleList<T extends { id: string }>({
   failed,
   columns,
 }: ConsoleListProps<T>) {
-  const navigate = useNavigate();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(query);
+  const pagination = usePagination(page, data?.count, CONSOLE_PAGE_SIZE);
   if (error && !data) return <LoadError title={failed} error={error} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <EmptyState text={empty} />;
-  const onPageChange = (next: number) =>
-    void navigate({
-      to: '.',
-      search: (previous: object) => ({ ...previous, page: next === 1 ? undefined : next }),
-      resetScroll: false,
-    } as never);
   return (
     <RecordTable<T>
       label={label}
       columns={columns}
       list={data?.list ?? []}
       isLoading={isFetching && (!data || isPlaceholderData)}
-      pagination={
-        data && data.count > CONSOLE_PAGE_SIZE
-          ? {
-              current: page,
-              pageSize: CONSOLE_PAGE_SIZE,
-              total: data.count,
-              showSizeChanger: false,
-              onChange: onPageChange,
-            }
-          : false
-      }
+      pagination={pagination}
     />
   );
 }

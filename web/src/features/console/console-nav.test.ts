@@ -18,3 +18,9 @@ it('shows nothing to customers and developers', () => {
   expect(firstPage(withRole('developer'), false)).toBeUndefined();
   expect(firstPage(withRole('admin'), false)).toBe('/console/developers');
 });
+
+it('opens the queue of versions for reviewers, who see no other page', () => {
+  expect(pages('reviewer', false)).toEqual(['/console/reviews']);
+  expect(firstPage(withRole('reviewer'), true)).toBe('/console/reviews');
+  for (const role of ['owner', 'admin']) expect(pages(role, true)).toContain('/console/reviews');
+});

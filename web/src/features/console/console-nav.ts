@@ -19,6 +19,7 @@ interface NavGroup {
 }
 
 const ADMINS: readonly Role[] = ['owner', 'admin'];
+const REVIEWERS: readonly Role[] = [...ADMINS, 'reviewer'];
 
 /** The pages of the console in their order. A new page of the console is one entry here. */
 const CONSOLE_NAV = [
@@ -26,6 +27,7 @@ const CONSOLE_NAV = [
     key: 'publishing',
     entries: [
       { to: '/console/developers', key: 'developers', roles: ADMINS },
+      { to: '/console/reviews', key: 'reviews', roles: REVIEWERS },
       { to: '/console/settings', key: 'settings', roles: ADMINS },
     ],
   },
@@ -60,6 +62,9 @@ export interface VisibleGroup {
 /** Whether the user holds a passport of one of these roles. */
 export const holdsOne = (user: NavUser, roles: readonly string[]): boolean =>
   user?.passports.some(({ role }) => roles.includes(role)) ?? false;
+
+/** Whether the user judges versions. */
+export const isReviewer = (user: NavUser): boolean => holdsOne(user, REVIEWERS);
 
 /** The groups with the pages that the user can open, without empty ones. */
 export const visibleNav = (user: NavUser, live: boolean): VisibleGroup[] =>

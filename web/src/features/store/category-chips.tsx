@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTexts } from '@/app/i18n';
+import { categoriesQuery } from '@/app/queries';
 import styles from './category-chips.module.css';
-import { categoriesQuery, type ListingSearch } from './queries';
+import type { ListingSearch } from './queries';
 
 /** Category links that keep the search. The row keeps its height while loading. */
 export function CategoryChips({ current, search }: { current?: string; search: ListingSearch }) {

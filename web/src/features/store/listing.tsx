@@ -4,14 +4,14 @@ import type { Category } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { usePageTitle } from '@/app/page';
 import { Pager } from '@/app/pager';
-import { useStore } from '@/app/queries';
+import { categoriesQuery, useStore } from '@/app/queries';
 import { EmptyState, ErrorState } from '@/app/states';
 import { Button } from '@/kit/button';
 import { AppGrid } from './app-grid';
 import { CategoryChips } from './category-chips';
 import { Filters } from './filters';
 import styles from './listing.module.css';
-import { APPS_PER_PAGE, appsQuery, categoriesQuery, type ListingSearch } from './queries';
+import { APPS_PER_PAGE, appsQuery, type ListingSearch } from './queries';
 import { Shelves } from './shelves';
 
 /** Home, search and category share this screen: shelves without filters, else the matching apps. */

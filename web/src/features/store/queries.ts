@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, apiUrl } from '@/api/client';
-import type { App, AppDetail, Category, Page, Shelves } from '@/api/types';
+import type { App, AppDetail, Page, Shelves } from '@/api/types';
 import { oneOf, pageParam } from '@/app/search-params';
 
 export const PRICES = ['free', 'paid'] as const;
@@ -24,12 +24,6 @@ export function listingSearch(raw: Record<string, unknown>): ListingSearch {
     page: pageParam(raw.page),
   };
 }
-
-export const categoriesQuery = queryOptions({
-  queryKey: ['categories'],
-  queryFn: () => api.get<Page<Category>>('/api/categories'),
-  staleTime: 5 * 60_000,
-});
 
 export const shelvesQuery = queryOptions({
   queryKey: ['apps', 'shelves'],

@@ -1,0 +1,49 @@
+import {
+  CheckCircleOutlined,
+  ClockCircleOutlined,
+  CloseCircleOutlined,
+  EditOutlined,
+  EyeOutlined,
+  FileOutlined,
+  StopOutlined,
+} from '@ant-design/icons';
+import { Tag } from 'antd';
+import type { ReactNode } from 'react';
+import type { UploadedVersion, VersionStatus } from '@/api/types';
+import { useTexts } from './texts';
+
+type TagStyle = [color: 'success' | 'warning' | 'error' | 'default' | 'processing', icon: ReactNode];
+
+const STATUSES: Record<VersionStatus, TagStyle> = {
+  DRAFT: ['default', <FileOutlined key="draft" aria-hidden="true" />],
+  PENDING_REVIEW: ['warning', <ClockCircleOutlined key="pending" aria-hidden="true" />],
+  IN_REVIEW: ['warning', <EyeOutlined key="review" aria-hidden="true" />],
+  APPROVED: ['success', <CheckCircleOutlined key="approved" aria-hidden="true" />],
+  REJECTED: ['error', <CloseCircleOutlined key="rejected" aria-hidden="true" />],
+  PUBLISHED: ['success', <CheckCircleOutlined key="published" aria-hidden="true" />],
+  CANCELLED: ['default', <StopOutlined key="cancelled" aria-hidden="true" />],
+};
+const CHANGES: TagStyle = ['warning', <EditOutlined key="changes" aria-hidden="true" />];
+
+/** The status of a version; one in review whose developer has to act is named as such. */
+export function VersionTag({ version }: { version: Pick<UploadedVersion, 'status' | 'changes_requested'> }) {
+  const { t } = useTexts();
+  const isChanges = version.status === 'IN_REVIEW' && version.changes_requested;
+  const [color, icon] = isChanges ? CHANGES : STATUSES[version.status];
+  return (
+    <Tag color={color} icon={icon} variant="filled">
+      {t(isChanges ? 'status.CHANGES_REQUESTED' : `status.${version.status}`)}
+    </Tag>
+  );
+}
+
+/** That an app is blocked; nothing if it is not. */
+export function BlockedTag({ blocked }: { blocked: boolean }) {
+  const { t } = useTexts();
+  if (!blocked) return null;
+  return (
+    <Tag color="error" icon={<StopOutlined aria-hidden="true" />} variant="filled">
+      {t('app.blocked')}
+    </Tag>
+  );
+}

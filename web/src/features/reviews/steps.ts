@@ -1,0 +1,84 @@
+import type { VersionReview } from '@/api/types';
+import { compareVersions } from './versions';
+
+/** In the order of their buttons. */
+export const REVIEW_STEPS = [
+  'publish',
+  'request',
+  'start',
+  'approve',
+  'request_changes',
+  'reject',
+  'grant_appeal',
+  'deny_appeal',
+  'appeal',
+  'renew',
+  'take_over',
+  'cancel',
+  'comment',
+] as const;
+export type ReviewStep = (typeof REVIEW_STEPS)[number];
+
+type Reviewed = Pick<VersionReview, 'app' | 'version' | 'role' | 'need' | 'current'>;
+
+/** The claim of a review, from the view of a user. */
+export type ClaimState = 'none' | 'mine' | 'mine_expired' | 'other' | 'other_expired';
+
+export function claimState({ version }: Pick<Reviewed, 'version'>, userDid: string, now: number): ClaimState {
+  const { status, claimed_by: by, claimed_until: until } = version;
+  if (status !== 'IN_REVIEW' || !by || !until) return 'none';
+  const isExpired = Date.parse(until) <= now;
+  if (by === userDid) return isExpired ? 'mine_expired' : 'mine';
+  return isExpired ? 'other_expired' : 'other';
+}
+
+/** Whether a higher version was uploaded: only the highest one is reviewed. */
+export const isSuperseded = ({ app, version }: Pick<Reviewed, 'app' | 'version'>): boolean =>
+  compareVersions(app.latest, version.version) > 0;
+
+/** Whether new installs get a higher version already. */
+export const isOutdated = ({ version, current }: Pick<Reviewed, 'version' | 'current'>): boolean =>
+  current !== null && compareVersions(current, version.version) > 0;
+
+/**
+ * The steps that a user can take now, as the review of the server allows them (`publishing/review/machine`). The server
+ * knows more, such as a reviewer who is excluded, and refuses these steps by name.
+ */
+export function availableSteps(review: Reviewed, userDid: string, now: number): ReviewStep[] {
+  const steps = review.role === 'app_owner' ? ownerSteps(review) : reviewerSteps(review, userDid, now);
+  if (review.version.status !== 'DRAFT') steps.push('comment');
+  return REVIEW_STEPS.filter((step) => steps.includes(step));
+}
+
+function ownerSteps(review: Reviewed): ReviewStep[] {
+  const { status, appeal } = review.version;
+  const steps: ReviewStep[] = [];
+  if (status === 'DRAFT' && !review.app.blocked && !isSuperseded(review)) steps.push('request');
+  if (status === 'PENDING_REVIEW' || status === 'IN_REVIEW' || status === 'APPROVED') steps.push('cancel');
+  if (status === 'REJECTED' && appeal === null) steps.push('appeal');
+  const isPublishable =
+    status === 'APPROVED' || ((status === 'DRAFT' || status === 'PENDING_REVIEW') && review.need === null);
+  if (isPublishable && !review.app.blocked && !isOutdated(review)) steps.push('publish');
+  return steps;
+}
+
+function reviewerSteps(review: Reviewed, userDid: string, now: number): ReviewStep[] {
+  const { status, appeal, changes_requested: hasRequestedChanges, decided_by: decidedBy } = review.version;
+  if (status === 'PENDING_REVIEW') return ['start'];
+  if (status === 'REJECTED')
+    // Somebody else decides about an appeal; the owner of the store is the last instance.
+    return appeal === 'open' && (decidedBy !== userDid || review.role === 'store_owner')
+      ? ['grant_appeal', 'deny_appeal']
+      : [];
+  if (status !== 'IN_REVIEW') return [];
+  switch (claimState(review, userDid, now)) {
+    case 'mine':
+      return ['approve', 'reject', 'renew', ...(hasRequestedChanges ? [] : (['request_changes'] as const))];
+    case 'mine_expired':
+      return ['renew'];
+    case 'other':
+      return ['take_over'];
+    default:
+      return ['start'];
+  }
+}

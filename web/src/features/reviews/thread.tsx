@@ -1,0 +1,75 @@
+import { Flex, Typography } from 'antd';
+import type { ReviewEntry, VersionReview } from '@/api/types';
+import { Section } from '@/features/billing/states';
+import { dateTimeText } from '@/lib/format';
+import { CommentForm } from './comment-form';
+import { actorText, roleText } from './people';
+import styles from './reviews.module.css';
+import { type Key, useTexts } from './texts';
+
+const KINDS: Record<string, Key> = {
+  requested: 'thread.requested',
+  started: 'thread.started',
+  renewed: 'thread.renewed',
+  taken_over: 'thread.taken_over',
+  commented: 'thread.commented',
+  changes_requested: 'thread.changes_requested',
+  approved: 'thread.approved',
+  rejected: 'thread.rejected',
+  cancelled: 'thread.cancelled',
+  appealed: 'thread.appealed',
+  appeal_granted: 'thread.appeal_granted',
+  appeal_denied: 'thread.appeal_denied',
+  published: 'thread.published',
+  yanked: 'thread.yanked',
+  yank_undone: 'thread.yank_undone',
+  app_blocked: 'thread.app_blocked',
+  app_unblocked: 'thread.app_unblocked',
+};
+
+interface ThreadProps {
+  review: VersionReview;
+  canComment: boolean;
+  onCommented: (review: VersionReview) => void;
+}
+
+/** What was done and said about a version, oldest first, and a field for a comment. */
+export function Thread({ review, canComment, onCommented }: ThreadProps) {
+  const { t } = useTexts();
+  return (
+    <Section id="thread" title={t('thread.title')}>
+      <Flex vertical gap={24}>
+        {review.thread.length === 0 ? (
+          <Typography.Text type="secondary">{t('thread.empty')}</Typography.Text>
+        ) : (
+          <ol className={styles.thread}>
+            {review.thread.map((entry) => (
+              <Entry key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        )}
+        {canComment ? <CommentForm review={review} onCommented={onCommented} /> : null}
+      </Flex>
+    </Section>
+  );
+}
+
+function Entry({ entry }: { entry: ReviewEntry }) {
+  const { t, language } = useTexts();
+  const isReplacement = entry.kind === 'replaced';
+  const kind = KINDS[entry.kind];
+  const action = isReplacement ? t('replaced', { version: entry.comment }) : kind ? t(kind) : entry.kind;
+  return (
+    <li>
+      <Flex gap="0 12px" wrap align="baseline">
+        <Typography.Text strong>{actorText(entry, t)}</Typography.Text>
+        {entry.role === 'system' ? null : <Typography.Text type="secondary">{roleText(entry.role, t)}</Typography.Text>}
+        <span>{action}</span>
+        <Typography.Text type="secondary">
+          <time dateTime={entry.at}>{dateTimeText(entry.at, language)}</time>
+        </Typography.Text>
+      </Flex>
+      {entry.comment && !isReplacement ? <p className={styles.comment}>{entry.comment}</p> : null}
+    </li>
+  );
+}

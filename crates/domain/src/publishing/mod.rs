@@ -4,6 +4,7 @@
 pub mod access_tokens;
 pub mod bundle;
 pub mod invitations;
+mod named;
 mod picture_format;
 mod preferences;
 mod preferences_admin;

@@ -1,6 +1,6 @@
 //! The formats of logos and screenshots.
 
-use super::preferences::named;
+use super::named::named;
 
 named! {
     /// The formats of pictures.

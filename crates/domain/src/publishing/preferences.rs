@@ -1,34 +1,12 @@
 //! What the owner decides about publishing (reference/store.md 2): who may publish, what is reviewed, stakes, limits and prices.
 
+use super::named::named;
 use super::picture_format::PictureFormat;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// The most decimals of a stake, a price or a share (SPEC.md 9: default amount precision).
 pub const MAX_DECIMALS: u32 = 6;
-
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant),* }
-
-        impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text),* }
-            }
-
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name { $($text => Some(Self::$variant),)* _ => None }
-            }
-        }
-    };
-}
-pub(super) use named;
 
 named! {
     /// How a user becomes a developer.

@@ -1,6 +1,6 @@
 //! Access tokens and what they allow.
 
-use super::super::preferences::named;
+use super::super::named::named;
 use crate::access::Did;
 use crate::shared::{PassportId, StorageError, Timestamp};
 use async_trait::async_trait;

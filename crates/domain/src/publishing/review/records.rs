@@ -1,7 +1,7 @@
 //! What the store records of reviews.
 
 use super::super::ReviewType;
-use super::super::preferences::named;
+use super::super::named::named;
 use super::machine::ReviewEvent;
 use super::state::{Review, ReviewRole, VersionStatus};
 use crate::access::Did;

@@ -1,6 +1,6 @@
 //! What the machine knows about a version and its app, and the steps.
 
-use super::super::preferences::named;
+use super::super::named::named;
 use super::super::{Preferences, ReviewType};
 use super::need::RiskyDifferences;
 use crate::access::{Did, Role};

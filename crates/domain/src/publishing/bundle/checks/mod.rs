@@ -16,32 +16,11 @@ pub(super) use run::order_checks;
 pub use run::{CheckPorts, RunChecksError, find_checks, request_checks, run_checks};
 pub use secrets::{SecretScanner, secret_file};
 
+use super::super::named::named;
 use crate::shared::Timestamp;
 
 /// The most findings of one check that are kept. More of the same kind help nobody.
 pub const FINDINGS_MAX: usize = 50;
-
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant),* }
-
-        impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text),* }
-            }
-
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name { $($text => Some(Self::$variant),)* _ => None }
-            }
-        }
-    };
-}
 
 named! {
     /// The checks, in the order in which they are shown.

@@ -1,4 +1,4 @@
-//! Invitations: used once, by whoever is first.
+//! Invitations: the first user who accepts one uses it up.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, context, did, id, read, user};
 use souk_adapters::on_both;

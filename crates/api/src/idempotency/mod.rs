@@ -30,7 +30,7 @@ const BODY_MAX: usize = 1 << 20;
 /// free again.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// The writes whose response contains a secret. They run each time: whoever lost a response deletes the object and creates another one.
+/// The writes whose response contains a secret. They run each time: a caller who lost the response deletes the object and creates another one.
 const SECRET_RESPONSES: [&str; 2] = ["/api/developer/access-tokens", "/api/console/invitations"];
 
 /// Runs `inner` once per key and caller. Requests without a key pass through.

@@ -7,7 +7,7 @@ interface NavEntry {
   to: string;
   /** The key of its text. */
   key: string;
-  /** Whoever holds one of these roles sees the page. */
+  /** Users with one of these roles see the page. */
   roles: readonly Role[];
   /** The page exists in test mode only. */
   testOnly?: boolean;

@@ -28,6 +28,8 @@ const launchOptions = {
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
+    // A test is over before the compilers of hot code pay off.
+    '--js-flags=--no-turbofan --no-maglev',
   ],
 };
 

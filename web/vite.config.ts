@@ -47,6 +47,8 @@ const LISTINGS = new Set(['/', '/search', '/category/$category']);
 /** Chunks shared by most pages: few files, because a round trip on a phone costs as much as 30 kB. */
 const REACT = /node_modules\/(react|react-dom|scheduler)\//;
 const ROUTER = /node_modules\/(@tanstack|use-sync-external-store|seroval)\//;
+/** The pages of customers, developers and the console need most of it. */
+const ANTD = /node_modules\/(antd|@ant-design|@rc-component|dayjs|@babel)\//;
 const SHARED =
   /preload-helper|rolldown.runtime|\/src\/(api|kit|lib|i18n\/(light|translate|price|\w+\/(common|price)))\b/;
 
@@ -90,6 +92,7 @@ export default defineConfig({
           groups: [
             { name: 'react', test: REACT },
             { name: 'router', test: ROUTER },
+            { name: 'antd', test: ANTD },
             // Code that both entries load at once.
             { name: 'shared', test: SHARED, minShareCount: 2 },
           ],

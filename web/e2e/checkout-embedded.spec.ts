@@ -31,8 +31,11 @@ async function embed(page: Page, host: string, query = '?mode=inline') {
 }
 const receivedMessages = (page: Page) =>
   page.evaluate(() => (window as unknown as { receivedMessages: HostMessage[] }).receivedMessages);
+/** Types of the checkout's messages. The accessibility check of an iframe posts messages too. */
 const types = async (page: Page) =>
-  (await receivedMessages(page)).map((each) => each.type).filter((type) => type !== 'height');
+  (await receivedMessages(page))
+    .filter((each) => each.source === 'souk-checkout' && each.type !== 'height')
+    .map((each) => each.type);
 const height = async (page: Page) =>
   (await receivedMessages(page)).findLast((each) => each.type === 'height')?.height ?? 0;
 const pay = '.checkout-pay button';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
+import { expectAccessible } from './fixtures/axe';
 import { MockStore, serveLedger, TOKEN } from './fixtures/connect';
 import { delayResponse } from './fixtures/delay-response';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
@@ -333,13 +333,11 @@ for (const { locale: language, scheme } of displaySettings) {
     const store = new MockStore([() => [signIn]]);
     await store.serve(page);
     await page.goto(`/sandbox/wallet?locale=${language}&url=${encodeURIComponent(AUTH)}`);
-    const axe = () =>
-      new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']).analyze();
     await page.locator('button[aria-busy]').waitFor({ state: 'detached' });
-    expect((await axe()).violations).toEqual([]);
+    await expectAccessible(page);
     await page.locator('.k-button-primary').click();
     await page.locator('#request-heading').waitFor();
-    expect((await axe()).violations).toEqual([]);
+    await expectAccessible(page);
     await expect(page.locator('html')).toHaveAttribute('lang', language);
   });
 }

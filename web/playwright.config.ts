@@ -17,6 +17,8 @@ const server = process.env.SOUK_URL;
 /** `gas`: the server's ledger charges gas. `off`: the server's sandbox is on at first, and then switched off. */
 const network = process.env.NETWORK;
 const preview = 'http://127.0.0.1:4173';
+/** Projects that depend on others start after all that do not. With this, tests that mock the API run beside those of the server. */
+const mockedAfter = server ? ['owner'] : [];
 const launchOptions = {
   // Starts and draws in two thirds of the time of the whole browser.
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
@@ -74,8 +76,8 @@ export default defineConfig({
   testDir: 'e2e',
   // Runs at different networks take place at the same time.
   outputDir: `test-results/${network ?? 'free'}`,
-  // The browsers wait half of the time, so that two cores serve three of them.
-  workers: 3,
+  // The browsers wait half of the time, so that two cores serve four of them.
+  workers: 4,
   timeout: 30_000,
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
@@ -86,8 +88,20 @@ export default defineConfig({
       : network === 'off'
         ? SANDBOX_OFF
         : [
+            OWNER,
+            // The same pages against a real server, without mocks.
+            {
+              name: 'server',
+              dependencies: ['owner'],
+              testDir: 'e2e/server',
+              testMatch: '*.spec.ts',
+              // They wait for networks and emails, so that they run from the start, beside tests that do not wait.
+              workers: 2,
+              use: { viewport: { width: 1280, height: 800 }, launchOptions },
+            },
             {
               name: 'desktop',
+              dependencies: mockedAfter,
               testMatch: MOCKED,
               // Otherwise one worker would run the longest file alone at the end.
               fullyParallel: true,
@@ -96,6 +110,7 @@ export default defineConfig({
             },
             {
               name: 'phone',
+              dependencies: mockedAfter,
               testMatch: MOCKED,
               fullyParallel: true,
               ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
@@ -106,15 +121,6 @@ export default defineConfig({
                 deviceScaleFactor: 1,
                 launchOptions,
               },
-            },
-            OWNER,
-            // The same pages against a real server, without mocks.
-            {
-              name: 'server',
-              dependencies: ['owner'],
-              testDir: 'e2e/server',
-              testMatch: '*.spec.ts',
-              use: { viewport: { width: 1280, height: 800 }, launchOptions },
             },
           ],
   ...(server

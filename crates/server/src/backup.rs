@@ -210,12 +210,12 @@ async fn restore_into(common: &Common, inspected: &Inspected) -> Result<Database
     let target =
         RestoreTarget { database: &database, sandbox: sandbox.as_ref(), files: common.data.join("files"), bucket: bucket.as_ref() };
     let backup_at = Timestamp::parse_iso(&inspected.manifest.taken_at).ok_or("the time of the backup is not valid")?;
-    let restore = Restore::of(backup_at, SystemClock.now());
+    let now = SystemClock.now();
     inspected
         .restore(&target, async |connection: &mut Connection| {
             let mut restores = SqlRestores(connection);
-            restores.insert(&restore).await?;
-            restores.skip_numbers(&restore, restore.restored_at.plus(PARALLEL_RUN_ALLOWANCE)).await?;
+            let restore = restores.insert(Restore::of(backup_at, now)).await?;
+            restores.skip_numbers(&restore, now.plus(PARALLEL_RUN_ALLOWANCE)).await?;
             record_in_audit_log(connection, &audit_entry(Operation::RestoreBackup, Vec::new())).await?;
             // The key is written before the commit: a database without its key would be worthless.
             keys::restore(common, &seed).map_err(|error| StorageError::Driver(error.into()))

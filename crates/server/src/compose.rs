@@ -465,7 +465,7 @@ mod tests {
         let stake = async |ctx: &Context| stake_for_gas(ctx, Mode::Test, &method).await.expect_err("there is no method");
         assert!(matches!(stake(&ctx).await, StakeForGasError::Find(_)));
         let mut unit = ctx.store.begin().await.expect("begins");
-        unit.restores().insert(&Restore::of(at(100), at(200))).await.expect("inserts");
+        unit.restores().insert(Restore::of(at(100), at(200))).await.expect("inserts");
         unit.commit().await.expect("commits");
         assert!(matches!(stake(&open().await).await, StakeForGasError::Held(_)));
         let mut unit = ctx.store.begin().await.expect("begins");

@@ -75,6 +75,7 @@ fn shared_options(common: &Common, sandbox: Sandbox) -> BTreeMap<String, String>
         ("overdraft-grace-days", common.overdraft_grace_days.to_string()),
         ("overdraft-fee", common.overdraft_fee.to_string()),
         ("daily-caps", caps),
+        ("files-url", common.files.files_url.as_ref().map(|files| format!("s3://{}/{}", files.bucket, files.prefix)).unwrap_or_default()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
@@ -144,6 +145,7 @@ mod tests {
             ("overdraft-grace-days", ["--overdraft-grace-days", "9"]),
             ("overdraft-fee", ["--overdraft-fee", "9"]),
             ("daily-caps", ["--daily-caps", "USD=9"]),
+            ("files-url", ["--files-url", "s3://shop/souk"]),
         ] {
             assert_eq!(different(&of(&options, Sandbox::Off)), [name]);
         }

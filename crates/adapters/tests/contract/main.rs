@@ -43,6 +43,7 @@ mod queue;
 mod queue_outage;
 mod queue_processes;
 mod refunds;
+mod restores;
 mod reviews;
 mod trials;
 mod unpaid_orders;

@@ -14,10 +14,9 @@ const USED: u32 = 500;
 async fn restored(db: &Database) -> Restore {
     insert_checkout(db, &[]).await;
     issue(db, u64::from(USED)).await;
-    let restore = Restore::of(at(600), at(1_200));
     let mut unit = begin(db).await;
     unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, USED).await.expect("counts");
-    unit.restores().insert(&restore).await.expect("inserts");
+    let restore = unit.restores().insert(Restore::of(at(600), at(1_200))).await.expect("inserts");
     unit.restores().skip_numbers(&restore, restore.restored_at).await.expect("skips");
     unit.commit().await.expect("commits");
     restore

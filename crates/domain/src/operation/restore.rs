@@ -25,9 +25,9 @@ pub struct Restore {
     pub stopped_at: Option<Timestamp>,
     /// The user or command that stated it.
     pub stopped_by: Option<String>,
-    /// When the last complete import from the networks began.
+    /// When the complete import from the networks began: the first one, or since the original was stopped, the one after that.
     pub imported_at: Option<Timestamp>,
-    /// Why the last import is not complete, and when it was tried.
+    /// Why the import that is missing is not complete, and when it was tried.
     pub import_failure: Option<ImportFailure>,
     /// Since when the store sends again.
     pub released_at: Option<Timestamp>,
@@ -54,16 +54,18 @@ impl Restore {
         self.released_at.is_none()
     }
 
-    /// Whether an import is missing: the first one, or the one after the original was stopped, which is complete.
+    /// Whether an import is missing: the first one, or the one after the original was stopped, which is complete. No times are compared,
+    /// because they can be those of different clocks.
     #[must_use]
-    pub fn needs_import(&self) -> bool {
-        self.is_held() && self.imported_at.is_none_or(|at| self.stopped_at.is_some_and(|stopped| at < stopped))
+    pub const fn needs_import(&self) -> bool {
+        self.is_held() && self.imported_at.is_none()
     }
 
     /// Whether an import begins at `now`: it is needed, and was not tried a moment ago.
     #[must_use]
     pub fn imports_at(&self, now: Timestamp) -> bool {
-        let is_retry_due = |failure: &ImportFailure| now >= failure.at.plus(IMPORT_RETRY_DELAY);
+        // A time in the future was written by a clock that was ahead.
+        let is_retry_due = |failure: &ImportFailure| now < failure.at || now >= failure.at.plus(IMPORT_RETRY_DELAY);
         self.needs_import() && self.import_failure.as_ref().is_none_or(is_retry_due)
     }
 
@@ -78,14 +80,17 @@ impl Restore {
 pub trait Restores: Send {
     /// The last restore; `None`: the store was not restored from a backup.
     async fn latest(&mut self) -> Result<Option<Restore>, StorageError>;
-    async fn insert(&mut self, restore: &Restore) -> Result<(), StorageError>;
-    /// Records an owner's statement that the original is stopped. False: the store is not held, or somebody has stated it before.
+    /// Stores the last restore. It becomes later than those before it, also if its clock says otherwise. Returns it as it is stored.
+    async fn insert(&mut self, restore: Restore) -> Result<Restore, StorageError>;
+    /// Records an owner's statement that the original is stopped; imports before it do not count any more. False: the store is not held,
+    /// or somebody has stated it before.
     async fn state_stopped(&mut self, by: &str, now: Timestamp) -> Result<bool, StorageError>;
     /// Skips the document numbers that the original can have used from the backup until `until`, and records them as gaps. Called again with
     /// a later time, it skips more; numbers that were used since the restore stay.
     async fn skip_numbers(&mut self, restore: &Restore, until: Timestamp) -> Result<(), StorageError>;
-    /// Records an import that began at `began`; `failure`: why it is not complete.
-    async fn record_import(&mut self, began: Timestamp, failure: Option<&str>) -> Result<(), StorageError>;
+    /// Records an import that began at `began` with this `restore`; `failure`: why it is not complete. If the original was stated to be
+    /// stopped since, nothing is recorded, because it may have gone on after the import.
+    async fn record_import(&mut self, restore: &Restore, began: Timestamp, failure: Option<&str>) -> Result<(), StorageError>;
     /// Ends the hold of every restore.
     async fn release(&mut self, now: Timestamp) -> Result<(), StorageError>;
 }
@@ -151,7 +156,8 @@ pub async fn confirm_stopped(ctx: &Context, by: &str) -> Result<Restore, Confirm
 /// have moved since the backup.
 pub async fn skip_import(ctx: &Context) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
-    unit.restores().record_import(ctx.now(), None).await?;
+    let Some(restore) = unit.restores().latest().await? else { return Ok(()) };
+    unit.restores().record_import(&restore, ctx.now(), None).await?;
     unit.commit().await?;
     tracing::warn!("the restored store continues without a complete import from its networks");
     Ok(())
@@ -183,16 +189,20 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_store_sends_after_an_import_that_began_when_the_original_was_stopped() {
+    fn a_restored_store_sends_after_an_import_since_the_original_was_stopped() {
         let restored = Restore::of(at(100), at(200));
         assert!(restored.is_held() && restored.needs_import() && !restored.is_ready());
-        // The original may have gone on after this import.
-        let imported = Restore { imported_at: Some(at(210)), ..restored };
+        let imported = Restore { imported_at: Some(at(210)), ..restored.clone() };
         assert!(!imported.needs_import() && !imported.is_ready());
-        let stopped = Restore { stopped_at: Some(at(220)), ..imported };
+        // The original may have gone on after that import.
+        let stopped = Restore { stopped_at: Some(at(220)), ..restored };
         assert!(stopped.needs_import() && !stopped.is_ready());
+        // The process that imports may have another clock than the one at which the owner confirmed.
+        for time in [at(220), at(100), at(100_000)] {
+            let again = Restore { imported_at: Some(time), ..stopped.clone() };
+            assert!(!again.needs_import() && again.is_ready());
+        }
         let again = Restore { imported_at: Some(at(220)), ..stopped };
-        assert!(!again.needs_import() && again.is_ready());
         let released = Restore { released_at: Some(at(230)), ..again };
         assert!(!released.is_held() && !released.needs_import() && !released.is_ready());
     }
@@ -203,6 +213,7 @@ mod tests {
         assert!(restored.imports_at(at(200)));
         let failed = Restore { import_failure: Some(ImportFailure { reason: "no answer".to_owned(), at: at(200) }), ..restored };
         assert!(!failed.imports_at(at(229)) && failed.imports_at(at(230)));
+        assert!(failed.imports_at(at(199)), "the clock was ahead when the import failed");
     }
 
     #[test]

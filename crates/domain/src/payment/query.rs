@@ -46,9 +46,10 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
     if ctx.networks.is_held() {
         return query_only(ctx, context).await;
     }
-    // While the clock is not trusted, nothing is concluded from the time that has passed.
-    let is_trusted = ctx.trust.is_trusted();
-    let is_late = !is_trusted || ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
+    // While the clock is not trusted, nothing is concluded from the time that has passed. Both are read before a network answers, because
+    // its answer can change them.
+    let (is_trusted, now) = (ctx.trust.is_trusted(), ctx.now());
+    let is_late = !is_trusted || now.since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
     let heard = |outcome| ctx.networks.heard(method, outcome, ctx.now());
     match &attempt.kind {
         AttemptKind::Wallet { bytes, hash, .. } => {
@@ -62,7 +63,7 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
                 // The first sender may still be sending it. Its decline is final only as long as there is no other sender.
                 Outcome::NotFound if trigger == Trigger::Poll => Outcome::NotFound,
                 Outcome::NotFound => match heard(rail.send(method, currency, &signed).await) {
-                    Outcome::Declined(decline) if !is_trusted || ctx.now().since(sent_from) < DECLINE_CONFIRMATION_WINDOW => {
+                    Outcome::Declined(decline) if !is_trusted || now.since(sent_from) < DECLINE_CONFIRMATION_WINDOW => {
                         Outcome::Unknown(decline.message)
                     }
                     outcome => outcome,

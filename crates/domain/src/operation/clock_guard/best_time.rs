@@ -33,10 +33,12 @@ impl ClockGuard {
         self.network_agrees(now) || self.corrected.is_some() || self.difference(now).is_some()
     }
 
-    /// A network decides, unless it is behind a time that had passed before this process heard any: then the network is wrong. Later marks
-    /// are those of the doubted clock.
+    /// A network decides, unless it is wrong itself. It is wrong if it is behind a time that had passed before this process heard any; later
+    /// marks are those of the doubted clock. A network that is ahead is believed only if something else says that the clock is behind.
     fn by_network(&self, now: Moment, theirs: Timestamp) -> Timestamp {
-        if self.first_mark.is_some_and(|mark| is_behind(theirs, mark)) { now.wall } else { theirs }
+        let is_behind_mark = self.first_mark.is_some_and(|mark| is_behind(theirs, mark));
+        let is_clock_behind = self.mark.is_some_and(|mark| is_behind(now.wall, mark)) || self.has_jumped(now);
+        if is_behind_mark || (theirs > now.wall && !is_clock_behind) { now.wall } else { theirs }
     }
 
     /// The clock is behind the mark. If this process has seen it jump, it knows how far; otherwise not less time has passed than its own.
@@ -81,8 +83,11 @@ mod tests {
             ("a network", &[Wall(YEARS), Network("a", 0)], 0),
             ("after the mark was set by the wrong clock", &[Wall(YEARS), Mark(-HOUR), Mark(YEARS), Network("a", 0)], 0),
             ("a clock that is behind", &[Wall(-YEARS), Mark(0), Network("a", 0)], 0),
-            ("a network that is wrong", &[Mark(0), Network("a", -YEARS)], 0),
-            ("beside one that is right", &[Network("a", 0), Network("b", YEARS)], 0),
+            ("a network that is behind", &[Mark(0), Network("a", -YEARS)], 0),
+            ("a network that is ahead", &[Mark(0), Network("a", YEARS)], 0),
+            ("before anything else is known", &[Network("a", YEARS)], 0),
+            ("a network after a jump back", &[Wall(0), Wall(-HOUR), Network("a", 0)], 0),
+            ("a network that is wrong beside one that is right", &[Network("a", 0), Network("b", YEARS)], 0),
             ("a database", &[Wall(YEARS), Mark(-HOUR), Database(0)], 0),
             ("a database that is ahead", &[Mark(-HOUR), Database(YEARS)], 0),
             ("a database that is behind", &[Mark(0), Database(-YEARS)], 0),

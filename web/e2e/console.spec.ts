@@ -12,7 +12,7 @@ for (const display of displaySettings) {
     await serve(page, { signedIn: true, role: 'owner' });
     await page.goto('/console/settings');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/Publishing settings|发布设置/);
-    await expect(page.getByLabel(/Largest bundle|安装包大小上限/)).toHaveValue('500');
+    await expect(page.getByLabel(/Maximum bundle size|安装包大小上限/)).toHaveValue('500');
     await expectAccessible(page);
   });
 }
@@ -51,7 +51,7 @@ test('saving settings keeps the form and its focus', async ({ page }) => {
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true, role: 'owner' });
   await page.goto('/console/settings');
-  const bundle = page.getByLabel('Largest bundle');
+  const bundle = page.getByLabel('Maximum bundle size');
   await bundle.fill('100');
   await page.getByLabel("Store's share of each sale").fill('0.25');
   const form = await page.locator('form#preferences').elementHandle();
@@ -75,14 +75,14 @@ test('settings that someone else has changed are reloaded on request', async ({ 
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true, role: 'owner' });
   await page.goto('/console/settings');
-  await page.getByLabel('Largest bundle').fill('100');
+  await page.getByLabel('Maximum bundle size').fill('100');
   recorded.billing.preferences = { ...recorded.billing.preferences, version: 7, bundle_max_mb: 40 };
   await page.getByRole('button', { name: 'Save settings' }).click();
   await expect(page.getByText('Someone else has changed these settings in the meantime.')).toBeVisible();
-  await expect(page.getByLabel('Largest bundle')).toHaveValue('100');
+  await expect(page.getByLabel('Maximum bundle size')).toHaveValue('100');
   await page.getByRole('button', { name: 'Reload settings' }).click();
-  await expect(page.getByLabel('Largest bundle')).toHaveValue('40');
-  await page.getByLabel('Largest bundle').fill('50');
+  await expect(page.getByLabel('Maximum bundle size')).toHaveValue('40');
+  await page.getByLabel('Maximum bundle size').fill('50');
   await page.getByRole('button', { name: 'Save settings' }).click();
   await expect(page.getByText('Settings saved.')).toBeVisible();
 });

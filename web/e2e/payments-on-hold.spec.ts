@@ -54,7 +54,7 @@ const returned: TransferOnHold = {
   payment_method_id: wallet.id,
   invoice_id: null,
   subscription_id: 'sub_1',
-  decisions: ['retry', 'book'],
+  decisions: ['retry', 'record'],
   payment_details: { arcblock: { tx_hash: HASH } },
   paymentCurrency: skt,
   paymentMethod: wallet,
@@ -81,7 +81,7 @@ const refunded: TransferOnHold = {
   payment_method_id: card.id,
   invoice_id: 'in_1',
   subscription_id: null,
-  decisions: ['book'],
+  decisions: ['record'],
   payment_details: { stripe: { payment_intent_id: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d', refund_id: 're_3PqLmN2eZvKYlo2C' } },
   paymentCurrency: usd,
   paymentMethod: card,
@@ -269,7 +269,7 @@ test('a refund of more than was ordered is recorded without a question', async (
   await dialog.getByRole('button', { name: 'Resolve' }).click();
   const recordedText = '$12.99 was recorded. $3.00 of it is in suspense.';
   await expect(page.getByRole('status').filter({ hasText: recordedText })).toBeVisible();
-  expect(recorded.calls.find(({ method }) => method === 'POST')?.body).toEqual({ decision: 'book' });
+  expect(recorded.calls.find(({ method }) => method === 'POST')?.body).toEqual({ decision: 'record' });
 });
 
 test('a transfer that was resolved elsewhere says so', async ({ page }) => {

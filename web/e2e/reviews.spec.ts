@@ -213,7 +213,7 @@ test('checks appear once they have run, and run again', async ({ page }) => {
   await expect(page.getByText('The bundle contains an access token')).toBeVisible();
   await expect(page.getByText("This check couldn't be carried out.")).toBeVisible();
   await page.getByRole('button', { name: 'Run again' }).click();
-  await expect(page.getByText('Until they end, the former results are shown.')).toBeVisible();
+  await expect(page.getByText('The previous results are shown until they finish.')).toBeVisible();
   recorded.reviews.checks = checks.map((check) => ({ ...check, state: 'passed', findings: [], checked_at: NOW }));
   await expect(page.getByText('Problems found')).toHaveCount(0);
   await expect(page.getByRole('button', { name: 'Run again' })).toBeEnabled();

@@ -53,7 +53,7 @@ struct StoreCaller {
 async fn caller(app: &App, request: &Request, operation: Operation) -> Result<Option<StoreCaller>, Problem> {
     if let Some(secret) = bearer(request) {
         let key = app.ctx.store.read().await?.api_keys().find(&token_hash(secret)).await?;
-        // Here, because a write of the request itself would write its entry.
+        // Noted here: a use that the request itself notes would be its first write, and create the entry.
         if let Some(key) = &key {
             note_use(&app.ctx, key).await?;
         }
@@ -61,7 +61,7 @@ async fn caller(app: &App, request: &Request, operation: Operation) -> Result<Op
     }
     let Some(token) = cookie(request, LOGIN_COOKIE) else { return Ok(None) };
     let caller = access::caller_of(&app.ctx, &token_hash(token)).await?;
-    // The first owner is none before the call, customers erase their own data for good, and tokens publish in the name of developers.
+    // Recorded for every user: claiming the store, erasing one's own data, and what developers do themselves.
     let is_for_all = matches!(operation, Operation::ClaimOwnership | Operation::EraseCustomer) || is_of_developer(operation);
     let caller = caller.filter(|caller| caller.is_admin() || is_for_all);
     Ok(caller.map(|caller| StoreCaller { actor: AuditActor::User(caller.user.did), mode: RequestContext::of(request).mode }))
@@ -85,7 +85,7 @@ const fn is_of_publishing(operation: Operation) -> bool {
     of_roles || matches!(operation, Operation::UpdatePreferences) || is_of_developer(operation)
 }
 
-/// What users do to become a developer, with their own access tokens, and with versions; reviewers are no administrators either.
+/// What developers and reviewers do, who are no administrators: becoming a developer, access tokens, versions.
 const fn is_of_developer(operation: Operation) -> bool {
     let with_tokens = matches!(operation, Operation::CreateAccessToken | Operation::DeleteAccessToken);
     with_tokens || matches!(operation, Operation::AcceptInvitation | Operation::ReviewVersion)

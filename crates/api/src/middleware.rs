@@ -47,7 +47,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
         let method = RequestMethod(request.method().clone());
-        let call = Call {
+        let checks = RequestChecks {
             is_open: cross_origin::is_open(&cross_origin::called_method(&method.0, request.headers()), &path),
             is_preflight: method.0 == Method::OPTIONS,
             origin: Origin::of(&self.app, &request),
@@ -55,15 +55,15 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
             path,
         };
         request.extensions_mut().insert(method);
-        if call.is_preflight && call.is_open {
+        if checks.is_preflight && checks.is_open {
             let mut response = StatusCode::NO_CONTENT.into_response();
-            add_headers(&call, &mut response);
+            add_headers(&checks, &mut response);
             return Ok(response);
         }
-        let path = &call.path;
+        let path = &checks.path;
         // The permit is held until the response is complete, apart from a streamed body.
         let (permit, admitted) = match self.app.limits.admit_request(&request) {
-            Ok(permit) => (permit, admit(&mut request, &call).await),
+            Ok(permit) => (permit, admit(&mut request, &checks).await),
             Err(problem) => (None, Err(problem)),
         };
         let result = match admitted {
@@ -82,13 +82,13 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
             response = as_problem(response).await;
         }
         drop(permit);
-        add_headers(&call, &mut response);
+        add_headers(&checks, &mut response);
         Ok(response)
     }
 }
 
 /// What the middleware decides about a request before it is handled.
-struct Call {
+struct RequestChecks {
     /// Without the mount prefix.
     path: String,
     is_preflight: bool,
@@ -149,13 +149,13 @@ fn is_api(path: &str) -> bool {
 
 /// Rejects writes that another site makes with the login cookie, and bodies that are too large. Removes the cookies of all other requests
 /// from other sites, so that they are anonymous.
-async fn admit(request: &mut Request, call: &Call) -> Result<(), Problem> {
-    if matches!(call.origin, Origin::Other) {
-        check_origin(request, call)?;
+async fn admit(request: &mut Request, checks: &RequestChecks) -> Result<(), Problem> {
+    if matches!(checks.origin, Origin::Other) {
+        check_origin(request, checks)?;
         request.headers_mut().remove(header::COOKIE);
     }
     // An upload has limits of its own, and is not read into memory.
-    if !is_api(&call.path) || (is_upload(&call.path) && request.method() == Method::POST) {
+    if !is_api(&checks.path) || (is_upload(&checks.path) && request.method() == Method::POST) {
         return Ok(());
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -174,9 +174,9 @@ async fn admit(request: &mut Request, call: &Call) -> Result<(), Problem> {
     }
 }
 
-fn check_origin(request: &Request, call: &Call) -> Result<(), Problem> {
+fn check_origin(request: &Request, checks: &RequestChecks) -> Result<(), Problem> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    match is_read || call.is_open || !is_api(&call.path) || cookie(request, LOGIN_COOKIE).is_none() {
+    match is_read || checks.is_open || !is_api(&checks.path) || cookie(request, LOGIN_COOKIE).is_none() {
         true => Ok(()),
         false => Err(Problem::forbidden()),
     }
@@ -207,32 +207,32 @@ async fn as_problem(mut response: Response) -> Response {
     converted
 }
 
-fn add_headers(call: &Call, response: &mut Response) {
+fn add_headers(checks: &RequestChecks, response: &mut Response) {
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     };
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "strict-origin-when-cross-origin");
-    if call.is_https {
+    if checks.is_https {
         // Without includeSubDomains: other hosts of the domain are not the store's to decide about.
         set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
     }
-    if !is_api(&call.path) {
+    if !is_api(&checks.path) {
         set(HeaderName::from_static("permissions-policy"), PERMISSIONS);
     }
-    if is_api(&call.path) {
+    if is_api(&checks.path) {
         set(header::CACHE_CONTROL, "no-store");
     }
-    match &call.origin {
-        _ if call.is_open => cross_origin::add_headers(headers, call.is_preflight),
+    match &checks.origin {
+        _ if checks.is_open => cross_origin::add_headers(headers, checks.is_preflight),
         Origin::Own(origin) => {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
         }
         Origin::Unnamed | Origin::Other => {}
     }
-    if matches!(call.origin, Origin::Other) {
+    if matches!(checks.origin, Origin::Other) {
         // An anonymous response must not replace the cookies of the visitor.
         headers.remove(header::SET_COOKIE);
     }

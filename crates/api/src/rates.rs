@@ -85,7 +85,7 @@ impl SharedRate {
     /// Counts `count` at once, of what is not counted by calls.
     pub fn admit_many(&self, client: Option<Client>, count: u32) -> Result<(), Problem> {
         let count = positive(count);
-        // The site comes first: what it is refused must not use up the quotas of addresses, some of which others share.
+        // The site is checked first, so that its rejected calls do not use up quotas that other addresses share.
         self.by_site.admit_many(client.map(Client::site), count)?;
         self.by_address.admit_many(client.map(Client::network), count)?;
         self.total.check_n(count).map_err(|_| Problem::body_too_large())?.map_err(|not_until| too_many(&not_until))

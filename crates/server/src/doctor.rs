@@ -109,10 +109,13 @@ fn described(finding: &Finding) -> String {
         FindingCode::MethodFails => format!("the payment method {} does not work: {}", value("name"), value("problem")),
         FindingCode::Holds => format!("subscriptions with billing on hold: {}", value("count")),
         FindingCode::HeldPayments => {
-            format!("payments on hold, because their network moved another amount than requested: {}", value("count"))
+            format!("payments on hold, because their network moved a different amount than requested: {}", value("count"))
         }
         FindingCode::HeldTransfers => {
-            format!("refunds, payouts and deposits on hold, because their network moved another amount than ordered: {}", value("count"))
+            format!(
+                "refunds, payouts and deposits on hold, because their network moved a different amount than ordered: {}",
+                value("count")
+            )
         }
         FindingCode::Breaker => format!("the network of the payment method {} does not answer", value("method")),
         FindingCode::Gas => format!("the store has not staked for gas at the network of {}", value("name")),

@@ -118,6 +118,31 @@ fn module_edges() -> BTreeSet<(String, String)> {
     edges
 }
 
+/// The longest chain of `super::` in code.
+fn longest_super_chain(code: &str) -> usize {
+    (1..).take_while(|length| code.contains(&"super::".repeat(*length))).last().unwrap_or_default()
+}
+
+#[test]
+fn other_modules_are_named_only_in_forms_that_the_tests_of_layers_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src");
+    for (_, path) in domain_files() {
+        let inside = path.strip_prefix(&root).expect("a path inside the domain");
+        let is_folder = inside.ends_with("mod.rs") || inside.ends_with("lib.rs");
+        let depth = inside.components().count() - usize::from(is_folder);
+        let code = code_of(&path);
+        // A file of tests uses what it tests.
+        if code.contains("#[test]") || code.contains("proptest!") {
+            continue;
+        }
+        // A chain that reaches the crate root names a module without `crate::`.
+        assert!(longest_super_chain(&code) < depth.max(1), "{}: name modules of the crate by `crate::`", inside.display());
+        for hidden in ["super::*", "super as ", "crate::billing::*", "crate::billing;", "crate::billing as "] {
+            assert!(!code.contains(hidden), "{}: `{hidden}` hides what is used", inside.display());
+        }
+    }
+}
+
 fn layer_of(module: &str) -> usize {
     let found = LAYERS.iter().position(|layer| layer.contains(&module));
     found.unwrap_or_else(|| panic!("{module} is in no layer: say in LAYERS whom it may know"))
@@ -250,6 +275,21 @@ fn declared_names(code: &str, find: &dyn Fn(&str) -> String) -> BTreeSet<String>
     names
 }
 
+/// The methods that code gives to types of other modules.
+fn foreign_methods(code: &str, is_foreign: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
+    let (mut methods, mut inside) = (BTreeSet::new(), false);
+    for line in code.lines() {
+        if let Some(rest) = line.strip_prefix("impl ") {
+            inside = rest.strip_suffix(" {").is_some_and(|name| identifiers(name).count() == 1 && is_foreign(name));
+        } else if line == "}" {
+            inside = false;
+        } else if inside && line.trim_start().starts_with("pub") {
+            methods.extend(identifiers(line).skip_while(|word| *word != "fn").nth(1).map(str::to_owned));
+        }
+    }
+    methods
+}
+
 fn billing_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src/billing")
 }
@@ -295,24 +335,49 @@ fn used_names(code: &str, roots: &[&str]) -> BTreeSet<String> {
 
 /// The dependencies between the modules of billing.
 fn billing_edges() -> BTreeSet<(String, String)> {
-    let (folder, names) = (billing_folder(), billing_names());
+    let (names, files) = (billing_names(), billing_files());
+    let mut methods: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for BillingFile { module, code, .. } in &files {
+        let is_foreign = |name: &str| names.get(name).is_some_and(|declaring| declaring != module);
+        for method in foreign_methods(code, &is_foreign) {
+            methods.entry(format!(".{method}(")).or_default().insert(module.as_str());
+        }
+    }
     let mut edges = BTreeSet::new();
+    for BillingFile { module, code, is_top } in &files {
+        let roots: &[&str] = if *is_top { &["super::", "crate::billing::"] } else { &["super::super::", "crate::billing::"] };
+        let used = used_names(code, roots);
+        let by_name = used.iter().filter_map(|name| names.get(name)).map(String::as_str);
+        let by_method =
+            methods.iter().filter(|(call, _)| code.contains(call.as_str())).flat_map(|(_, declaring)| declaring.iter().copied());
+        edges.extend(by_name.chain(by_method).filter(|known| known != module).map(|known| (module.clone(), known.to_owned())));
+    }
+    edges
+}
+
+/// A source file of billing.
+struct BillingFile {
+    module: String,
+    code: String,
+    /// Whether the file is the module itself, and not a part of its folder.
+    is_top: bool,
+}
+
+fn billing_files() -> Vec<BillingFile> {
+    let folder = billing_folder();
+    let mut files = Vec::new();
     for (_, path) in domain_files() {
         let Ok(inside) = path.strip_prefix(folder.canonicalize().expect("billing")).or_else(|_| path.strip_prefix(&folder)) else {
             continue;
         };
         let first = inside.components().next().expect("a name").as_os_str().to_string_lossy();
         let module = first.trim_end_matches(".rs").to_owned();
-        if module == "mod" {
-            continue;
-        }
         let is_top = inside.components().count() == 1 || inside.ends_with("mod.rs");
-        let roots: &[&str] = if is_top { &["super::", "crate::billing::"] } else { &["super::super::", "crate::billing::"] };
-        let used = used_names(&code_of(&path), roots);
-        let known = used.iter().filter_map(|name| names.get(name)).filter(|known| **known != module);
-        edges.extend(known.map(|known| (module.clone(), known.clone())));
+        if module != "mod" {
+            files.push(BillingFile { module, code: code_of(&path), is_top });
+        }
     }
-    edges
+    files
 }
 
 fn billing_layer_of(module: &str) -> usize {
@@ -345,6 +410,9 @@ fn billing_modules_depend_only_on_lower_layers() {
 fn declared_and_used_names_are_extracted_from_sources() {
     let code = "pub use inner::{Left, right};\npub(super) async fn act() {}\npub struct Thing;\n    pub fn hidden() {}\n";
     assert_eq!(declared_names(code, &|_| String::new()), ["Left", "Thing", "act", "right"].map(str::to_owned).into());
+    let methods = "impl Thing {\n    pub(super) const fn act(self) {}\n    fn own() {}\n}\nimpl Own {\n    pub fn none() {}\n}\nimpl From<Thing> for Own {\n}\n";
+    assert_eq!(foreign_methods(methods, &|name| name == "Thing"), ["act"].map(str::to_owned).into());
+    assert_eq!([longest_super_chain("use super::super::x;"), longest_super_chain("use crate::x;")], [2, 0]);
     let user = "use super::{A, b::C};\nuse crate::billing::notify;\nfn f() { super::renew::g() }\n";
     assert_eq!(used_names(user, &["super::", "crate::billing::"]), ["A", "C", "b", "notify", "renew"].map(str::to_owned).into());
 }

@@ -15,12 +15,12 @@ test('an invited user signs in, becomes a developer, creates an access token and
   const translate = translatorFor('en');
   await applyDisplaySettings(page);
   const owner = await Owner.of(browser);
-  const office = await owner.page(page, {});
-  await office.goto('/console/developers');
-  await office.getByRole('button', { name: translate('people:developers.invite') }).click();
-  await office.getByRole('button', { name: translate('people:invitations.createAction') }).click();
-  const link = await office.getByRole('textbox', { name: translate('people:invitations.linkLabel') }).inputValue();
-  await office.getByRole('button', { name: translate('people:invitations.done') }).click();
+  const admin = await owner.page(page, {});
+  await admin.goto('/console/developers');
+  await admin.getByRole('button', { name: translate('people:developers.invite') }).click();
+  await admin.getByRole('button', { name: translate('people:invitations.createAction') }).click();
+  const link = await admin.getByRole('textbox', { name: translate('people:invitations.linkLabel') }).inputValue();
+  await admin.getByRole('button', { name: translate('people:invitations.done') }).click();
 
   await page.goto(link);
   await approveInWallet(page, translate);
@@ -42,13 +42,13 @@ test('an invited user signs in, becomes a developer, creates an access token and
   const session = (await (await page.context().request.get(`${process.env.SOUK_URL}/api/session`)).json()) as Session;
   const holders = await owner.get<List<PassportHolder>>('/api/console/developers');
   const holder = holders.list.find(({ did }) => did === session.user?.did);
-  await office.reload();
-  await office.getByRole('button', { name: new RegExp(`^Revoke Developer passport of ${holder?.name}`) }).click();
-  await office
+  await admin.reload();
+  await admin.getByRole('button', { name: new RegExp(`^Revoke Developer passport of ${holder?.name}`) }).click();
+  await admin
     .getByRole('dialog')
     .getByRole('button', { name: translate('people:developers.revokeAction') })
     .click();
-  await expect(office.getByText(translate('people:developers.revoked'))).toBeAttached();
+  await expect(admin.getByText(translate('people:developers.revoked'))).toBeAttached();
   await page.reload();
   await expect(page.getByRole('heading', { level: 1, name: translate('publish:tokens.forbidden') })).toBeVisible();
   await owner.context.close();

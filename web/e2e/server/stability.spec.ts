@@ -85,4 +85,22 @@ forEachDisplay(({ locale, scheme }) => {
       ratio: 1,
     });
   });
+
+  test('the pages about the store itself do not shift and fit the screen', async ({ page, browser }) => {
+    const owner = await Owner.of(browser);
+    const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
+    for (const path of [
+      '/console/settings',
+      '/console/doctor',
+      '/console/audit-log',
+      '/console/reviews',
+      '/console/developers',
+      '/customer/security',
+    ]) {
+      await admin.page.goto(path);
+      await expect(admin.page.getByRole('heading', { level: 1 })).toBeVisible();
+      await admin.page.waitForLoadState('networkidle');
+      await admin.expectValidPage();
+    }
+  });
 });

@@ -7500,7 +7500,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Resolve a transfer on hold. What the network moved is booked with every decision. */
+        /** Resolve a transfer on hold. What the network moved is recorded with every decision. */
         post: {
             parameters: {
                 query?: never;
@@ -12253,7 +12253,7 @@ export interface components {
             /** @description The subscription that the deposit was placed for, or whose account was topped up. */
             subscription_id?: string;
             /**
-             * @description What the store can decide: `book` what was moved; `retry`: order the rest once more; `balance`: add the difference to the customer's
+             * @description What the store can decide: `record` what was moved; `retry`: order the rest once more; `balance`: add the difference to the customer's
              *     balance; `revenue`: keep it; `return`: give the received deposit back.
              */
             decisions: string[];

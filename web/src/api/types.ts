@@ -721,9 +721,9 @@ export type PaymentResolution = Pick<ServerObject<'PaymentResolution'>, 'amount'
 };
 
 /** What the store decides about a transfer on hold. */
-export type HoldDecision = 'book' | 'retry' | 'balance' | 'revenue' | 'return';
+export type HoldDecision = 'record' | 'retry' | 'balance' | 'revenue' | 'return';
 
-/** A refund, a payout or a transfer of a deposit whose network moved another amount than ordered; amounts in base units. */
+/** A refund, a payout or a transfer of a deposit whose network moved a different amount than ordered; amounts in base units. */
 export type TransferOnHold = Narrow<
   Pick<
     ServerObject<'TransferOnHold'>,

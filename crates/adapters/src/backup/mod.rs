@@ -40,6 +40,11 @@ pub enum BackupError {
     File { path: String, error: io::Error },
     #[error("the bucket of files: {0}")]
     Bucket(String),
+    #[error(
+        "{count} files of uploaded versions are not where this command looks for them, such as {example}: name the data folder and the \
+         bucket of the running store"
+    )]
+    MissingFiles { count: usize, example: String },
     #[error("{0} exists already: choose another name, or move it away")]
     Exists(String),
     #[error("{0} is not a backup of Souk")]

@@ -17,7 +17,7 @@ pub(super) fn write(cells: Vec<Cell>, to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-/// Reads a row of `columns` values. The error says why the line is none.
+/// Reads a row of `columns` values. The error says why the line is invalid.
 pub(super) fn read(line: &[u8], columns: usize) -> Result<Vec<Cell>, String> {
     let values: Vec<Value> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if values.len() != columns {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use souk_domain::shared::Timestamp;
 use souk_domain::store::OpenedFile;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
@@ -19,6 +19,10 @@ use tokio::sync::mpsc;
 const CHUNK: usize = 2 << 20;
 /// Parts that wait for the writing thread.
 const WAITING: usize = 2;
+
+/// The files that uploaded versions name.
+const NAMED: &str = "SELECT document AS hash FROM uploaded_versions UNION SELECT bundle FROM uploaded_versions
+                     UNION SELECT sha256 FROM version_files";
 
 /// A store to back up.
 pub struct Source<'s> {
@@ -65,6 +69,9 @@ enum Entry {
 
 /// Writes a backup to `destination`, which must not exist. It appears there complete or not at all. The database is read in one snapshot,
 /// so that it is consistent although the store goes on.
+///
+/// # Errors
+/// [`BackupError::MissingFiles`] if a file that an uploaded version names is not where the source says.
 pub async fn take(source: &Source<'_>, destination: &Path, passphrase: Option<Passphrase>) -> Result<Summary, BackupError> {
     let (to_writer, mut entries) = mpsc::channel(WAITING);
     let path = destination.to_owned();
@@ -112,6 +119,7 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
         return Ok(());
     }
     let database = send_tables(Part::Store, &mut store, &store_tables, to).await?;
+    let mut missing = named_files(&mut store, &store_tables).await?;
     store.rollback().await?;
     let sandbox = match &mut sandbox {
         Some((connection, tables)) => Some(send_tables(Part::Sandbox, connection, tables, to).await?),
@@ -119,14 +127,18 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
     };
     // Files never change, and those that the snapshot names existed before it.
     match source.bucket {
-        Some(bucket) => send_bucket(bucket, to).await?,
+        Some(bucket) => send_bucket(bucket, to, &mut missing).await?,
         None => {
-            for file in stored_files(&source.files)? {
-                if to.send(file).await.is_err() {
+            for (hash, path) in stored_files(&source.files)? {
+                missing.remove(&hash);
+                if to.send(Entry::File { hash, path }).await.is_err() {
                     return Ok(());
                 }
             }
         }
+    }
+    if let Some(example) = missing.first().filter(|_| !to.is_closed()) {
+        return Err(BackupError::MissingFiles { count: missing.len(), example: example.clone() });
     }
     let manifest = Manifest {
         format: FORMAT,
@@ -181,8 +193,16 @@ async fn send_tables(
     Ok(contents)
 }
 
-/// Sends every file of a bucket. Stops early if the writer has stopped.
-async fn send_bucket(bucket: &FileStore, to: &mpsc::Sender<Entry>) -> Result<(), BackupError> {
+/// The files that the versions of a snapshot name. A schema before uploads has none.
+async fn named_files(store: &mut Connection, tables: &[Table]) -> Result<BTreeSet<String>, BackupError> {
+    if !tables.iter().any(|table| table.name == "version_files") {
+        return Ok(BTreeSet::new());
+    }
+    Ok(store.query(NAMED).all().await?.iter().map(|row| row.get("hash")).collect::<Result<_, _>>()?)
+}
+
+/// Sends every file of a bucket, and removes it from `missing`. Stops early if the writer has stopped.
+async fn send_bucket(bucket: &FileStore, to: &mpsc::Sender<Entry>, missing: &mut BTreeSet<String>) -> Result<(), BackupError> {
     let failed = |error: io::Error| BackupError::Bucket(error.to_string());
     let mut hashes = bucket.list();
     while let Some(hash) = hashes.next().await {
@@ -190,6 +210,7 @@ async fn send_bucket(bucket: &FileStore, to: &mpsc::Sender<Entry>) -> Result<(),
         // See the deletion of files in a folder.
         let Some(OpenedFile { mut content, size }) = bucket.get(&hash).await.map_err(failed)? else { continue };
         let (parts, received) = mpsc::channel(WAITING);
+        missing.remove(&hex::encode(hash));
         if to.send(Entry::Stored { hash: hex::encode(hash), bytes: size, content: received }).await.is_err() {
             return Ok(());
         }
@@ -220,8 +241,8 @@ impl Read for Parts {
     }
 }
 
-/// The stored files, without those that are being written.
-fn stored_files(folder: &Path) -> Result<Vec<Entry>, BackupError> {
+/// The hashes and paths of the stored files, without those that are being written.
+fn stored_files(folder: &Path) -> Result<Vec<(String, PathBuf)>, BackupError> {
     let mut files = Vec::new();
     if !folder.exists() {
         return Ok(files);
@@ -231,7 +252,7 @@ fn stored_files(folder: &Path) -> Result<Vec<Entry>, BackupError> {
         for entry in read(&sub_folder)?.flatten() {
             let hash = entry.file_name().to_string_lossy().into_owned();
             if is_hash(&hash) {
-                files.push(Entry::File { hash, path: entry.path() });
+                files.push((hash, entry.path()));
             }
         }
     }

@@ -33,7 +33,7 @@ fn an_ordinary_bundle_is_accepted_in_every_accepted_format() {
         .entry(Block::posix("package/cut", b'0', 2), b"yy")
         .entry(Block::gnu("././@LongLink", b'L', 1 + "package/long".len()), b"package/long\0")
         .entry(Block::gnu("package/lo", b'0', 0), b"")
-        // The size of packers that end numbers with a space.
+        // Some packers end octal numbers with a space.
         .entry(Block::posix("package/node", b'0', 0).with(124, b"0000000003 \0").with(108, &[0; 16]), b"abc")
         .end();
     let mut paths = Vec::new();
@@ -67,7 +67,7 @@ fn a_path_that_leaves_its_folder_is_refused_however_it_is_written() {
         (Tar::default().file("/etc/passwd", b""), path(1, "/etc/passwd", PathError::Absolute)),
         (Tar::default().file("package\\..\\x", b""), path(1, "package\\..\\x", PathError::Backslash)),
         (Tar::default().file("C:/x", b""), path(1, "C:/x", PathError::Colon)),
-        // The prefix and the name are harmless each, and not when they are joined.
+        // Prefix and name are harmless alone, but not joined.
         (Tar::default().entry(Block::posix("../../x", b'0', 0).with(345, b"package"), b""), traversal("package/../../x")),
         (Tar::default().entry(Block::posix("x", b'0', 0).with(345, b"package/.."), b""), traversal("package/../x")),
         (
@@ -160,7 +160,7 @@ fn links_devices_and_unknown_types_are_refused_by_name() {
 fn extended_headers_that_hide_files_are_refused() {
     let pax = |records: &[u8]| Block::posix("PaxHeader/a", b'x', records.len());
     let long = |name: &[u8]| Block::gnu("././@LongLink", b'L', name.len());
-    // The content of the entry is a whole entry, which a reader finds that believes the size of zero.
+    // The content is itself an entry. A reader that believes the size of zero finds it.
     let hidden = Tar::default().file("package/hidden", b"").0;
     let size = record("size", "0");
     let path = record("path", "package/b");

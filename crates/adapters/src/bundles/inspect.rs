@@ -15,7 +15,7 @@ pub enum InspectError {
     /// The bundle breaks a rule.
     #[error(transparent)]
     Refused(#[from] ArchiveError),
-    /// The stored bundle cannot be read; it says nothing about the bundle.
+    /// Reading the stored bundle failed, which is no fault of the bundle.
     #[error("the bundle cannot be read: {0}")]
     Read(#[source] io::Error),
 }

@@ -8,7 +8,7 @@ use souk_domain::publishing::bundle::checks::{FINDINGS_MAX, Finding, Rule, Secre
 use souk_domain::publishing::bundle::{BundleScan, FileDigest};
 use std::io::Read;
 
-/// The bytes that are read at a time, and that a line may have.
+/// Bytes per read, and the longest line that is kept.
 const CHUNK: usize = 64 << 10;
 
 /// Hashes each file, and looks for secrets in its lines.
@@ -48,7 +48,7 @@ struct Lines<'f> {
     /// The current line, up to [`CHUNK`] bytes.
     line: Vec<u8>,
     number: u32,
-    /// `None` until the file has content. A file with a NUL at its beginning is none with lines.
+    /// `None` until the file has content. A file with a NUL byte at its beginning is binary.
     is_text: Option<bool>,
 }
 

@@ -66,7 +66,7 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
         FindingCode::HeldPayments => NoticeText {
             subject: tr(format!("Payments on hold: {}", value("count")), format!("有 {} 笔付款待处理", value("count"))),
             text: tr(
-                "Their network moved another amount than requested. Refund the money, or let it pay the invoices or the balance."
+                "Their network moved a different amount than requested. Refund the money, or let it pay the invoices or the balance."
                     .to_owned(),
                 "支付网络的实际到账金额与应付金额不符。你可以退款，或将款项用于支付账单、存入余额。".to_owned(),
             ),
@@ -78,7 +78,7 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
                 format!("有 {} 笔退款、提现或押金转账待处理", value("count")),
             ),
             text: tr(
-                "Their network moved another amount than ordered. Decide what happens to the difference.".to_owned(),
+                "Their network moved a different amount than ordered. Decide what happens to the difference.".to_owned(),
                 "支付网络的实际转账金额与应转金额不符，请决定如何处理差额。".to_owned(),
             ),
             path: "/console/on-hold#transfers".to_owned(),
@@ -119,7 +119,7 @@ fn text_of(finding: &Finding, language: Language) -> NoticeText {
             subject: tr("Automatic billing has stopped: the clock may be wrong".to_owned(), "自动计费已停止：时钟可能不准".to_owned()),
             text: tr(
                 format!(
-                    "The clock of {} differs by {} seconds. Set it right, or confirm it if it is right.",
+                    "The clock of {} differs by {} seconds. Correct the clock, or confirm it if it is accurate.",
                     value("host"),
                     value("seconds")
                 ),

@@ -1,5 +1,5 @@
-//! Rows that sleep because a wrong clock has written their time: a due time further ahead than the longest interval of its kind, or a time in
-//! the past that is still to come. Times that may be far ahead on purpose, as those of reminders, are not touched.
+//! Rows that sleep because a wrong clock has written their time: a due time further ahead than the longest interval of its kind, or the
+//! time of a past event that lies in the future. Times that may be far ahead on purpose, as those of reminders, are not touched.
 
 use super::Connection;
 use souk_domain::billing::EVENT_RETENTION;

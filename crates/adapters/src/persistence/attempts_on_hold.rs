@@ -24,7 +24,7 @@ const fn both(text: &'static str) -> Sql {
     Sql { sqlite: text, postgres: text }
 }
 
-/// The number of those whose purpose is `payment` (`$2`), or is not.
+/// Counts payments on hold (`$2` is true) or all other transfers on hold.
 pub(super) const COUNT: &str = concat!(
     "SELECT count(*) AS n FROM (SELECT 1 AS found FROM attempts WHERE ",
     on_hold!(),

@@ -96,7 +96,7 @@ async fn find(connection: &mut Connection, name: &str) -> Result<Option<Vec<u8>>
     row.map(|row| row.get(VALUE)).transpose()
 }
 
-/// Makes a key the one of a database that has none. Of several processes, the first decides.
+/// Records the key of a database that has none. Of several processes, the first decides.
 pub async fn claim_key(database: &Database, secrets: &SecretBox) -> Result<(), StorageError> {
     let mut connection = database.begin().await?;
     insert(&mut connection, secrets, CHECK, CHECK_TEXT).await?;

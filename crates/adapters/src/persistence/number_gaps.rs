@@ -17,7 +17,7 @@ struct Series {
     last: u64,
     /// The last number that the backup contains.
     backed_up: u64,
-    /// The numbers that were used in as much time before the backup as the original has had since.
+    /// The numbers that were used before the backup, in a span as long as the time since it.
     recent: u64,
 }
 

@@ -71,7 +71,7 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT i.id FROM payment_intents i JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
                  WHERE i.status <> 'succeeded' OR i.amount_received <> a.amount",
-                "received another amount than its attempt settled",
+                "received a different amount than its attempt settled",
             ),
             finding(
                 "SELECT i.id FROM payment_intents i LEFT JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'

@@ -332,7 +332,7 @@ on_both! {
         write(unit.as_mut(), "order", 0, expired("order")).await;
         pay(unit.as_mut(), "order", AttemptStatus::Unknown).await;
         unit.commit().await.expect("commits");
-        // What ends a hold declines its attempt, and books its money to another payment.
+        // What ends a hold declines its attempt, and records its money to another payment.
         let mut payment = begin(db).await;
         let attempt = id("att_order_unknown");
         assert!(payment.attempts().decline_claimed(&attempt, None, at(5)).await.expect("declines"));

@@ -322,10 +322,10 @@ impl TestApp {
         assert_eq!(self.count(left).await, 0, "rows are left in the outbox");
         let settled = "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose NOT IN ('mandate', 'recharge')";
         let settled = self.count(settled).await;
-        let booked = "SELECT count(*) AS n FROM journal_entries
+        let recorded = "SELECT count(*) AS n FROM journal_entries
             WHERE type IN ('payment', 'refund_sent', 'stake_placed', 'stake_returned', 'stake_forfeited')";
-        let booked = self.count(booked).await;
-        assert_eq!(settled, booked, "attempts settled, entries booked");
+        let recorded = self.count(recorded).await;
+        assert_eq!(settled, recorded, "attempts settled, entries recorded");
         let paid = self.count("SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose IN ('payment', 'refund')").await;
         let moved = self.networks.transfers_of(self.app_key.did().as_str()).await + self.networks.charges().await.len();
         let moved = moved + self.networks.card_refunds().await;

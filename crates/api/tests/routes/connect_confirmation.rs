@@ -1,4 +1,4 @@
-//! What a wallet is told about a transaction that it has signed: the network's refusal, or that the payment is being confirmed.
+//! What a wallet is told about a transaction that it has signed: the network's decline, or that the payment is being confirmed.
 
 use crate::app::plans::SKT;
 use crate::app::signing::{

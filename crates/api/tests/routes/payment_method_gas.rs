@@ -102,7 +102,7 @@ async fn renew_with_stake(app: &TestApp, alice: &Buyer, plans: &Plans) {
     assert_eq!((&invoice["status"], &invoice["billing_reason"]), (&json!("paid"), &json!("subscription_cycle")), "{invoice}");
 }
 
-/// A payment that the network refuses, and one that it decides about later.
+/// A payment that the network declines, and one that it decides about later.
 async fn refuse_and_confirm(generation: Generation) {
     let app = TestApp::open().await;
     app.networks.set_chain(generation, GAS_PRICE).await;

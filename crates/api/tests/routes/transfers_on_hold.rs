@@ -1,4 +1,4 @@
-//! `/api/transfers`: refunds and deposits whose network moved another amount than ordered. The reports of the network are made up, so the
+//! `/api/transfers`: refunds and deposits whose network moved a different amount than ordered. The reports of the network are made up, so the
 //! tests do not compare the store with it.
 
 use crate::app::{Buyer, Connect, Plans, TOKEN, TestApp, signed_claim};
@@ -81,7 +81,7 @@ async fn the_store_lists_transfers_on_hold_until_they_are_resolved() {
     owner.browser.live().post(&path, &decide("balance")).await.refused(404);
     owner.browser.post("/api/transfers/att_01234/resolve", &decide("balance")).await.refused(404);
     owner.browser.post(&path, &decide("nothing")).await.refused(400);
-    assert_eq!(owner.browser.post(&path, &decide("book")).await.refused(400)["code"], "DECISION_NOT_POSSIBLE");
+    assert_eq!(owner.browser.post(&path, &decide("record")).await.refused(400)["code"], "DECISION_NOT_POSSIBLE");
     let resolved = owner.browser.post(&path, &decide("balance")).await.ok();
     assert_eq!(resolved, json!({ "amount_moved": tokens(3), "amount_rest": tokens(1), "amount_excess": "0" }));
     assert_eq!(owner.browser.post(&path, &decide("balance")).await.refused(400)["code"], "TRANSFER_NOT_ON_HOLD");
@@ -124,9 +124,9 @@ async fn a_refund_of_more_than_was_ordered_is_recorded() {
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     held_refund(&app, &alice, &owner, 13).await;
     let transfer = owner.browser.get(ON_HOLD).await.ok()["list"][0].clone();
-    assert_eq!(transfer["decisions"], json!(["book"]));
+    assert_eq!(transfer["decisions"], json!(["record"]));
     let path = format!("/api/transfers/{}/resolve", transfer["id"].as_str().expect("an id"));
-    let resolved = owner.browser.post(&path, &json!({ "decision": "book" })).await.ok();
+    let resolved = owner.browser.post(&path, &json!({ "decision": "record" })).await.ok();
     assert_eq!(resolved, json!({ "amount_moved": tokens(13), "amount_rest": "0", "amount_excess": tokens(9) }));
     app.drain().await;
     assert_eq!(app.breaches().await, [""; 0]);
@@ -140,14 +140,14 @@ async fn a_checkout_goes_on_with_the_deposit_that_its_network_moved() {
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let session = held_deposit(&app, &alice, moved).await;
         let transfer = owner.browser.get(ON_HOLD).await.ok()["list"][0].clone();
-        assert_eq!((&transfer["type"], &transfer["decisions"]), (&json!("stake"), &json!(["book"])));
+        assert_eq!((&transfer["type"], &transfer["decisions"]), (&json!("stake"), &json!(["record"])));
         assert_eq!((&transfer["amount"], &transfer["amount_moved"]), (&tokens(10), &tokens(moved)));
         let status = async || alice.retrieve(&session).await["checkoutSession"]["status"].clone();
         assert_eq!(status().await, "open");
         let expired = expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await;
         assert!(matches!(expired, Err(ExpireError::PaymentInFlight)), "it would lose its deposit: {expired:?}");
         let path = format!("/api/transfers/{}/resolve", transfer["id"].as_str().expect("an id"));
-        let resolved = owner.browser.post(&path, &json!({ "decision": "book" })).await.ok();
+        let resolved = owner.browser.post(&path, &json!({ "decision": "record" })).await.ok();
         assert_eq!(resolved, json!({ "amount_moved": tokens(moved), "amount_rest": tokens(rest), "amount_excess": "0" }));
         app.drain().await;
         if let Some(expected) = signed_later {

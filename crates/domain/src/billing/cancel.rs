@@ -147,28 +147,12 @@ pub struct Recovery {
 }
 
 impl Subscription {
-    /// Whether the store has scheduled a cancellation that has not taken effect yet.
-    #[must_use]
-    pub fn is_ended_by_store(&self) -> bool {
-        let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
-        by_store && self.ends_at().is_some()
-    }
-
-    /// Whether a scheduled cancellation can be undone: it is set for the end of the current period, has not taken effect, and was not made
-    /// because of unpaid invoices.
-    #[must_use]
-    pub fn is_recoverable(&self) -> bool {
-        let for_overdue = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
-        let at_period_end = self.cancel_at.is_none_or(|at| at == self.period.end);
-        self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_overdue
-    }
-
-    /// Checks whether `by` may undo the cancellation. Only the store can undo its own cancellation.
+    /// As [`Subscription::may_recover`], with the reason.
     pub(super) fn check_recovery(&self, by: Requester) -> Result<(), RecoverError> {
-        match (self.is_recoverable(), by) {
+        match (self.is_recoverable(), self.may_recover(by)) {
             (false, _) => Err(RecoverError::NotRecoverable),
-            (true, Requester::Customer) if self.is_ended_by_store() => Err(RecoverError::StoreInitiated),
-            (true, _) => Ok(()),
+            (true, false) => Err(RecoverError::StoreInitiated),
+            (true, true) => Ok(()),
         }
     }
 }

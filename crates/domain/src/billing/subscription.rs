@@ -322,6 +322,17 @@ impl Subscription {
         }
     }
 
+    /// The requested end of a subscription on hold, which no decision delays. If it could not be ended when it was put on hold, an owner has
+    /// to fix the cause first.
+    pub(super) fn end_on_hold(&self) -> Option<Timestamp> {
+        self.ends_at().filter(|end| self.is_undecided() || self.bounds.held_at.is_none_or(|held_at| *end > held_at))
+    }
+
+    /// Whether an owner has to decide about its unbilled periods before anything else changes what is billed.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.on_hold.as_ref().is_some_and(|on_hold| on_hold.reason == HoldReason::UnbilledPeriods)
+    }
+
     /// Enters a period, of which no usage is billed yet. Returns whether the items changed.
     pub fn enter(&mut self, index: u32, period: Period) -> bool {
         (self.index, self.period) = (Some(index), period);

@@ -1,7 +1,7 @@
 //! Changes of a subscription by the store, and reading and writing one.
 
 use super::credit::OrderedBy;
-use super::{Subscription, SubscriptionError, Threshold};
+use super::{CancelReason, Subscription, SubscriptionError, SubscriptionStatus, Threshold};
 use crate::context::Context;
 use crate::operation::is_trusted_by_all;
 use crate::pricing::Metadata;
@@ -75,6 +75,27 @@ impl Subscription {
     /// [`SubscriptionError::Undecided`] while an owner has to decide about its unbilled periods.
     pub(super) fn check_decided(&self) -> Result<(), SubscriptionError> {
         if self.is_undecided() { Err(SubscriptionError::Undecided) } else { Ok(()) }
+    }
+
+    /// Whether the store has scheduled a cancellation that has not taken effect yet.
+    #[must_use]
+    pub fn is_ended_by_store(&self) -> bool {
+        let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
+        by_store && self.ends_at().is_some()
+    }
+
+    /// Whether a scheduled cancellation can be undone: it is set for the end of the current period, has not taken effect, and was not made
+    /// because of unpaid invoices.
+    #[must_use]
+    pub fn is_recoverable(&self) -> bool {
+        let for_overdue = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
+        let at_period_end = self.cancel_at.is_none_or(|at| at == self.period.end);
+        self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_overdue
+    }
+
+    /// Whether `by` may undo the cancellation. Only the store can undo its own cancellation.
+    pub(super) fn may_recover(&self, by: Requester) -> bool {
+        self.is_recoverable() && (by == Requester::Store || !self.is_ended_by_store())
     }
 }
 

@@ -63,26 +63,26 @@ impl TransferType {
     }
 
     /// The decisions that an owner can take about a transfer of this type that was to move `ordered` and moved `moved`. At least one, and
-    /// one of them books the moved amount whatever it is.
+    /// one of them records the moved amount whatever it is.
     #[must_use]
     pub fn decisions(self, ordered: Amount, moved: Amount) -> &'static [HoldDecision] {
-        use HoldDecision::{Balance, Book, Retry, Return, Revenue};
+        use HoldDecision::{Balance, Record, Retry, Return, Revenue};
         let is_short = moved < ordered;
         match self {
             Self::Refund | Self::BalancePayout if is_short => &[Retry, Balance],
-            Self::StakeReturn | Self::StakeForfeit if is_short => &[Retry, Book],
+            Self::StakeReturn | Self::StakeForfeit if is_short => &[Retry, Record],
             Self::StakeForfeit => &[Balance, Revenue],
-            Self::Stake if !moved.is_zero() => &[Book, Return],
-            _ => &[Book],
+            Self::Stake if !moved.is_zero() => &[Record, Return],
+            _ => &[Record],
         }
     }
 }
 
-/// What an owner decides about a transfer on hold. What the network moved is booked with every decision.
+/// What an owner decides about a transfer on hold. What the network moved is recorded with every decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldDecision {
     /// Nothing more happens. A deposit keeps the rest; what was sent beyond a refund or a payout is in suspense.
-    Book,
+    Record,
     /// The part that was not moved is ordered once more.
     Retry,
     /// The part that was not sent, or that was forfeited without being ordered, goes to the customer's balance.
@@ -94,12 +94,12 @@ pub enum HoldDecision {
 }
 
 impl HoldDecision {
-    pub const ALL: [Self; 5] = [Self::Book, Self::Retry, Self::Balance, Self::Revenue, Self::Return];
+    pub const ALL: [Self; 5] = [Self::Record, Self::Retry, Self::Balance, Self::Revenue, Self::Return];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Book => "book",
+            Self::Record => "record",
             Self::Retry => "retry",
             Self::Balance => "balance",
             Self::Revenue => "revenue",
@@ -117,8 +117,8 @@ impl HoldDecision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The moved amount as far as the books can record it.
-    pub booked: Amount,
-    /// The booked amount that was not ordered.
+    pub recorded: Amount,
+    /// The recorded amount that was not ordered.
     pub unordered: Amount,
     /// The moved amount beyond what the books can record.
     pub excess: Amount,
@@ -128,9 +128,9 @@ pub(super) struct Difference {
 
 /// `most`: the most that the books can record as moved.
 pub(super) fn difference(ordered: Amount, moved: Amount, most: Amount) -> Difference {
-    let booked = moved.min(most);
+    let recorded = moved.min(most);
     let beyond = |amount: Amount, limit| amount.minus(limit).unwrap_or_default();
-    Difference { booked, unordered: beyond(booked, ordered), excess: beyond(moved, booked), rest: beyond(ordered, moved) }
+    Difference { recorded, unordered: beyond(recorded, ordered), excess: beyond(moved, recorded), rest: beyond(ordered, moved) }
 }
 
 #[cfg(test)]
@@ -151,15 +151,15 @@ mod tests {
 
     #[test]
     fn the_decisions_depend_on_whether_less_or_more_was_moved() {
-        use HoldDecision::{Balance, Book, Retry, Return, Revenue};
+        use HoldDecision::{Balance, Record, Retry, Return, Revenue};
         for (kind, nothing, less, more) in [
-            (TransferType::Refund, &[Retry, Balance][..], &[Retry, Balance][..], &[Book][..]),
-            (TransferType::BalancePayout, &[Retry, Balance], &[Retry, Balance], &[Book]),
-            (TransferType::Stake, &[Book], &[Book, Return], &[Book, Return]),
-            (TransferType::CheckoutStake, &[Book], &[Book], &[Book]),
-            (TransferType::StakeReturn, &[Retry, Book], &[Retry, Book], &[Book]),
-            (TransferType::StakeForfeit, &[Retry, Book], &[Retry, Book], &[Balance, Revenue]),
-            (TransferType::Recharge, &[Book], &[Book], &[Book]),
+            (TransferType::Refund, &[Retry, Balance][..], &[Retry, Balance][..], &[Record][..]),
+            (TransferType::BalancePayout, &[Retry, Balance], &[Retry, Balance], &[Record]),
+            (TransferType::Stake, &[Record], &[Record, Return], &[Record, Return]),
+            (TransferType::CheckoutStake, &[Record], &[Record], &[Record]),
+            (TransferType::StakeReturn, &[Retry, Record], &[Retry, Record], &[Record]),
+            (TransferType::StakeForfeit, &[Retry, Record], &[Retry, Record], &[Balance, Revenue]),
+            (TransferType::Recharge, &[Record], &[Record], &[Record]),
         ] {
             for (moved, expected) in [(0, nothing), (4, less), (15, more)] {
                 assert_eq!(kind.decisions(Amount::new(10), Amount::new(moved)), expected, "{} {moved}", kind.name());
@@ -177,11 +177,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_parts_of_a_moved_amount_add_up(ordered in 0u128..1_000, moved in 0u128..1_000, most in 0u128..1_000) {
-            let Difference { booked, unordered, excess, rest } = difference(Amount::new(ordered), Amount::new(moved), Amount::new(most));
-            let [booked, unordered, excess, rest] = [booked, unordered, excess, rest].map(Amount::base_units);
-            prop_assert_eq!(booked + excess, moved);
-            prop_assert!(booked <= most && unordered <= booked);
-            prop_assert_eq!(booked.min(ordered) + unordered, booked);
+            let Difference { recorded, unordered, excess, rest } = difference(Amount::new(ordered), Amount::new(moved), Amount::new(most));
+            let [recorded, unordered, excess, rest] = [recorded, unordered, excess, rest].map(Amount::base_units);
+            prop_assert_eq!(recorded + excess, moved);
+            prop_assert!(recorded <= most && unordered <= recorded);
+            prop_assert_eq!(recorded.min(ordered) + unordered, recorded);
             prop_assert!(rest == 0 || moved + rest == ordered);
         }
 

@@ -65,7 +65,7 @@ pub struct ResolvedTransfer {
     pub excess: Amount,
 }
 
-/// Resolves a transfer on hold: books what its network moved, and does with the difference what the owner has decided.
+/// Resolves a transfer on hold: records what its network moved, and does with the difference what the owner has decided.
 ///
 /// # Errors
 /// [`ResolveTransferError::NotOnHold`] when the transfer is not on hold; [`ResolveTransferError::NotPossible`] when the decision is not one
@@ -155,7 +155,7 @@ impl Resolution<'_> {
             release_held(ctx, unit, self.attempt).await?;
             Vec::new()
         } else {
-            let hold = self.settle(ctx, unit, difference.booked).await?;
+            let hold = self.settle(ctx, unit, difference.recorded).await?;
             self.apply(ctx, unit, &hold, difference).await?
         };
         if self.decision == HoldDecision::Retry {

@@ -39,13 +39,13 @@ pub async fn notify_owner(ctx: &Context) -> Result<u64, StorageError> {
     }
     let now = ctx.now();
     let day = now.seconds().div_euclid(DAY_SECONDS);
-    let told = ctx.store.read().await?.owner_notices().of_day(day).await?;
-    let news: Vec<_> = findings.into_iter().filter(|finding| !told.contains(&finding.key())).collect();
-    if news.is_empty() {
+    let notified = ctx.store.read().await?.owner_notices().of_day(day).await?;
+    let unnotified: Vec<_> = findings.into_iter().filter(|finding| !notified.contains(&finding.key())).collect();
+    if unnotified.is_empty() {
         return Ok(0);
     }
     let (mut unit, mut ordered) = (ctx.store.begin().await?, 0);
-    for finding in &news {
+    for finding in &unnotified {
         if unit.owner_notices().claim(&finding.key(), day).await? {
             let message = message(finding, now);
             unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;

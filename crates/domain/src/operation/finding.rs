@@ -66,9 +66,9 @@ findings! {
     MethodFails = "method_fails", Error;
     /// `count` of subscriptions whose billing is on hold.
     Holds = "holds", Error;
-    /// `count` of payments on hold, whose network moved another amount than requested.
+    /// `count` of payments on hold, whose network moved a different amount than requested.
     HeldPayments = "held_payments", Error;
-    /// `count` of refunds, payouts and transfers of deposits on hold, whose network moved another amount than ordered.
+    /// `count` of refunds, payouts and transfers of deposits on hold, whose network moved a different amount than ordered.
     HeldTransfers = "held_transfers", Error;
     /// `method`, `network`: the network does not answer.
     Breaker = "breaker", Warning;

@@ -219,20 +219,20 @@ impl<'a> Books<'a> {
     /// Invariant 5: the journal equals the sums at the networks.
     async fn sums(&self) -> Count {
         let mut wrong = Vec::new();
-        let mut booked: BTreeMap<String, Amount> = BTreeMap::new();
+        let mut recorded: BTreeMap<String, Amount> = BTreeMap::new();
         let postings = "SELECT amount, currency_id FROM journal_postings WHERE side = 'debit' AND account LIKE 'assets:cash:%'";
         for row in rows(self.database, postings).await {
-            let sum = booked.entry(text(&row, "currency_id")).or_default();
+            let sum = recorded.entry(text(&row, "currency_id")).or_default();
             *sum = plus(*sum, amount(&row, "amount"));
         }
         let currencies = "SELECT c.id, m.kind FROM currencies c JOIN payment_methods m ON m.id = c.method_id";
         for row in rows(self.database, currencies).await {
             let taken = if text(&row, "kind") == "stripe" { &self.charges } else { &self.transfers };
             let taken = taken.values().fold(Amount::ZERO, |sum, moved| plus(sum, moved.amount));
-            let booked = booked.remove(&text(&row, "id")).unwrap_or_default();
-            println!("  {:<10} at the network {taken}, in the journal {booked}", text(&row, "kind"));
-            if taken != booked {
-                wrong.push(format!("{}: the network took {taken}, the journal says {booked}", text(&row, "kind")));
+            let recorded = recorded.remove(&text(&row, "id")).unwrap_or_default();
+            println!("  {:<10} at the network {taken}, in the journal {recorded}", text(&row, "kind"));
+            if taken != recorded {
+                wrong.push(format!("{}: the network took {taken}, the journal says {recorded}", text(&row, "kind")));
             }
         }
         count("currencies whose sums differ from the journal", 2, wrong)
@@ -247,9 +247,9 @@ impl<'a> Books<'a> {
             *side = plus(*side, amount(&row, "amount"));
         }
         let mut wrong: Vec<_> = sums.iter().filter(|(_, (debit, credit))| debit != credit).map(|((entry, _), _)| entry.clone()).collect();
-        let unbooked = "SELECT a.id FROM attempts a WHERE a.status = 'settled'
+        let unrecorded = "SELECT a.id FROM attempts a WHERE a.status = 'settled'
                         AND NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.subject = a.id AND e.type = 'payment')";
-        wrong.extend(rows(self.database, unbooked).await.iter().map(|row| format!("{} is settled and not booked", text(row, "id"))));
+        wrong.extend(rows(self.database, unrecorded).await.iter().map(|row| format!("{} is settled and not recorded", text(row, "id"))));
         count("journal entries unbalanced or missing", sums.len(), wrong)
     }
 

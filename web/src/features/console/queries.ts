@@ -112,7 +112,7 @@ export const onHoldQuery = (page: number) =>
 export const paymentsOnHoldQuery = (page: number) =>
   consoleListQuery<PaymentOnHold>('payments-on-hold', '/api/payment-intents/on-hold', page, {});
 
-/** Refunds, payouts and transfers of deposits whose network moved another amount than ordered. */
+/** Refunds, payouts and transfers of deposits whose network moved a different amount than ordered. */
 export const transfersOnHoldQuery = (page: number) =>
   consoleListQuery<TransferOnHold>('transfers-on-hold', '/api/transfers/on-hold', page, {});
 

@@ -46,9 +46,9 @@ export function ResolveTransferDialog({ transfer, onClose, onDone }: ResolveTran
     onSuccess: async (resolution, values) => {
       await refreshAfterPayment();
       const excess = toUnits(resolution.amount_excess);
-      const { done } = decisionText(transfer, values.decision ?? only ?? 'book');
-      const booked = t(`heldTransfers.done.${done}`, { ...amounts, difference: money(difference - excess) });
-      onDone(excess > 0n ? `${booked} ${t('heldTransfers.done.excess', { excess: money(excess) })}` : booked);
+      const { done } = decisionText(transfer, values.decision ?? only ?? 'record');
+      const recorded = t(`heldTransfers.done.${done}`, { ...amounts, difference: money(difference - excess) });
+      onDone(excess > 0n ? `${recorded} ${t('heldTransfers.done.excess', { excess: money(excess) })}` : recorded);
     },
   });
   return (

@@ -5,17 +5,17 @@ import { decisionText } from './transfer-decisions';
 const cases: [TransferOnHold['type'], number, HoldDecision, string][] = [
   ['refund', 4, 'retry', 'retry'],
   ['refund', 4, 'balance', 'balanceRest'],
-  ['refund', 15, 'book', 'bookExcess'],
-  ['balance_payout', 15, 'book', 'bookExcess'],
-  ['stake', 0, 'book', 'bookNothing'],
-  ['stake', 4, 'book', 'bookDeposit'],
+  ['refund', 15, 'record', 'recordExcess'],
+  ['balance_payout', 15, 'record', 'recordExcess'],
+  ['stake', 0, 'record', 'recordNothing'],
+  ['stake', 4, 'record', 'recordDeposit'],
   ['stake', 4, 'return', 'return'],
-  ['stake_return', 4, 'book', 'bookReturn'],
-  ['stake_return', 15, 'book', 'book'],
-  ['stake_forfeit', 4, 'book', 'bookForfeit'],
+  ['stake_return', 4, 'record', 'recordReturn'],
+  ['stake_return', 15, 'record', 'record'],
+  ['stake_forfeit', 4, 'record', 'recordForfeit'],
   ['stake_forfeit', 15, 'balance', 'balanceExcess'],
   ['stake_forfeit', 15, 'revenue', 'revenue'],
-  ['recharge', 4, 'book', 'book'],
+  ['recharge', 4, 'record', 'record'],
 ];
 
 describe('decisionText', () => {

@@ -9,18 +9,18 @@ export interface DecisionText {
     | 'balanceExcess'
     | 'revenue'
     | 'return'
-    | 'bookExcess'
-    | 'bookDeposit'
-    | 'bookNothing'
-    | 'bookReturn'
-    | 'bookForfeit'
-    | 'book';
-  done: 'retry' | 'balance' | 'return' | 'nothing' | 'book';
+    | 'recordExcess'
+    | 'recordDeposit'
+    | 'recordNothing'
+    | 'recordReturn'
+    | 'recordForfeit'
+    | 'record';
+  done: 'retry' | 'balance' | 'return' | 'nothing' | 'record';
 }
 
 const TEXTS = {
   retry: { key: 'retry', done: 'retry' },
-  revenue: { key: 'revenue', done: 'book' },
+  revenue: { key: 'revenue', done: 'record' },
   return: { key: 'return', done: 'return' },
 } as const;
 
@@ -31,11 +31,11 @@ export function decisionText(
 ): DecisionText {
   if (decision === 'balance')
     return { key: toUnits(moved) > toUnits(amount) ? 'balanceExcess' : 'balanceRest', done: 'balance' };
-  if (decision !== 'book') return TEXTS[decision];
-  if (type === 'refund' || type === 'balance_payout') return { key: 'bookExcess', done: 'book' };
-  if (toUnits(moved) === 0n && type === 'stake') return { key: 'bookNothing', done: 'nothing' };
-  if (type === 'stake') return { key: 'bookDeposit', done: 'book' };
-  if (type === 'stake_return' && toUnits(moved) < toUnits(amount)) return { key: 'bookReturn', done: 'book' };
-  if (type === 'stake_forfeit') return { key: 'bookForfeit', done: 'book' };
-  return { key: 'book', done: 'book' };
+  if (decision !== 'record') return TEXTS[decision];
+  if (type === 'refund' || type === 'balance_payout') return { key: 'recordExcess', done: 'record' };
+  if (toUnits(moved) === 0n && type === 'stake') return { key: 'recordNothing', done: 'nothing' };
+  if (type === 'stake') return { key: 'recordDeposit', done: 'record' };
+  if (type === 'stake_return' && toUnits(moved) < toUnits(amount)) return { key: 'recordReturn', done: 'record' };
+  if (type === 'stake_forfeit') return { key: 'recordForfeit', done: 'record' };
+  return { key: 'record', done: 'record' };
 }

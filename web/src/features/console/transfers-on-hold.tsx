@@ -9,7 +9,7 @@ import { transfersOnHoldQuery } from './queries';
 import { ResolveTransferDialog } from './resolve-transfer-dialog';
 import { useTexts } from './texts';
 
-/** Refunds, payouts and transfers of deposits whose network moved another amount than ordered. Nothing if there are none. */
+/** Refunds, payouts and transfers of deposits whose network moved a different amount than ordered. Nothing if there are none. */
 export function TransfersOnHold(): ReactNode {
   const { t, language } = useTexts();
   const money = (amount: string, { paymentCurrency }: TransferOnHold) => formatMoney(amount, paymentCurrency, language);

@@ -74,13 +74,13 @@ export function useOverduePayments<O extends { summary: Record<string, unknown> 
       if (paid.length > 0 && Object.keys(overdue.summary).length === 0) latest.current.onPaid?.();
     };
     if (paid.length === 0) return show();
-    const news = paid.filter((id) => !settled.current.has(id));
-    for (const id of news) {
+    const newlyPaid = paid.filter((id) => !settled.current.has(id));
+    for (const id of newlyPaid) {
       settled.current.add(id);
       confirming.current.delete(id);
     }
     setPayments((all) => ({ ...all, ...Object.fromEntries(paid.map((id) => [id, { name: 'success' as const }])) }));
-    if (news.length > 0) latest.current.onSettled();
+    if (newlyPaid.length > 0) latest.current.onSettled();
     const timer = setTimeout(show, PAID_VISIBLE_MS);
     return () => clearTimeout(timer);
   }, [overdue]);

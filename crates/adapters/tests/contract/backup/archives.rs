@@ -1,7 +1,7 @@
 //! Archives that are incomplete, altered, of a newer version or of somebody else, and targets that are not empty.
 
 use super::rows::Schema;
-use super::{back_up, passphrase, refused, restore};
+use super::{back_up, passphrase, refused, restore, store_bundle};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -54,6 +54,7 @@ async fn small() -> (tempfile::TempDir, PathBuf) {
     let database = TestDatabase::sqlite().await;
     Schema::read().await.fill(&database).await;
     let archive = folder.path().join("souk.tar.gz");
+    store_bundle(&archive);
     back_up(&database, &archive, None).await.expect("backs up");
     (folder, archive)
 }
@@ -149,6 +150,7 @@ async fn an_encrypted_archive_opens_with_its_passphrase_only_and_shows_nothing_w
     let database = TestDatabase::sqlite().await;
     Schema::read().await.fill(&database).await;
     let archive = folder.path().join("souk.tar.gz.age");
+    store_bundle(&archive);
     back_up(&database, &archive, passphrase("correct horse battery")).await.expect("backs up");
     assert!(matches!(refused(&archive, None).await, BackupError::NeedsPassphrase(_)));
     let error = refused(&archive, passphrase("incorrect horse battery")).await;

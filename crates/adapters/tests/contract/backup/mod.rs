@@ -4,6 +4,7 @@ mod archives;
 mod pairs;
 mod rows;
 
+use sha2::{Digest, Sha256};
 use souk_adapters::backup::{BackupError, Inspected, Passphrase, RestoreTarget, Source, Summary, inspect, take};
 use souk_adapters::persistence::Database;
 use souk_domain::shared::Timestamp;
@@ -27,6 +28,15 @@ async fn back_up(database: &Database, archive: &Path, passphrase: Option<Passphr
         now: Timestamp::from_seconds(1_800_000_000),
     };
     take(&source, archive, passphrase).await
+}
+
+/// Stores the file that the versions of [`rows::Schema`] name, in the folder `files` beside the archive. Returns its hash.
+fn store_bundle(archive: &Path) -> String {
+    let hash = hex::encode(Sha256::digest(rows::BUNDLE));
+    let folder = archive.with_file_name("files").join(&hash[..2]);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(&hash), rows::BUNDLE).expect("writes");
+    hash
 }
 
 async fn restore(inspected: &Inspected, database: &Database, files: &Path) -> Result<(), BackupError> {

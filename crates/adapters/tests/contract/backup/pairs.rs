@@ -1,9 +1,8 @@
 //! Every row of every table reaches the other database as it was.
 
-use super::rows::Schema;
-use super::{back_up, passphrase, restore};
-use sha2::{Digest, Sha256};
-use souk_adapters::backup::{EXCLUDED, inspect};
+use super::rows::{BUNDLE, Schema};
+use super::{back_up, passphrase, restore, store_bundle};
+use souk_adapters::backup::{BackupError, EXCLUDED, inspect};
 use souk_adapters::testing::TestDatabase;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -11,15 +10,14 @@ use std::os::unix::fs::PermissionsExt;
 async fn copies_every_table(source: TestDatabase, target: TestDatabase, protection: Option<&str>) {
     let (schema, folder) = (Schema::read().await, tempfile::tempdir().expect("a folder"));
     schema.fill(&source).await;
-    let content = b"a bundle";
-    let hash = hex::encode(Sha256::digest(content));
-    let files = folder.path().join("files").join(&hash[..2]);
-    std::fs::create_dir_all(&files).expect("a folder");
-    std::fs::write(files.join(&hash), content).expect("writes");
-    // A file that was not completed.
-    std::fs::write(files.join(format!(".{hash}.1.0")), "a bun").expect("writes");
-
     let archive = folder.path().join("souk.backup");
+    let incomplete = back_up(&source, &archive, None).await.expect_err("a bundle is missing");
+    assert!(matches!(&incomplete, BackupError::MissingFiles { count: 1, .. }), "{incomplete}");
+    assert!(!archive.exists(), "an incomplete backup was left");
+    let hash = store_bundle(&archive);
+    // A file that was not completed.
+    std::fs::write(folder.path().join("files").join(&hash[..2]).join(format!(".{hash}.1.0")), "a bun").expect("writes");
+
     let summary = back_up(&source, &archive, protection.and_then(passphrase)).await.expect("backs up");
     assert_eq!(summary.files, 1);
     assert_eq!(std::fs::metadata(&archive).expect("an archive").permissions().mode() & 0o777, 0o600);
@@ -28,7 +26,7 @@ async fn copies_every_table(source: TestDatabase, target: TestDatabase, protecti
 
     let restored = folder.path().join("restored");
     restore(&inspected, &target, &restored).await.expect("restores");
-    assert_eq!(std::fs::read(restored.join(&hash[..2]).join(&hash)).expect("the file"), content);
+    assert_eq!(std::fs::read(restored.join(&hash[..2]).join(&hash)).expect("the file"), BUNDLE);
     assert_eq!(std::fs::read_dir(restored.join(&hash[..2])).expect("lists").count(), 1);
 
     // A table that was added to the schema is copied or has a reason.

@@ -30,7 +30,7 @@ pub struct Used {
 
 /// An invoice's status, and its amounts in cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct InvoiceSummary {
     pub status: InvoiceStatus,
     pub total: u128,
     pub paid: u128,
@@ -157,9 +157,9 @@ impl CardBuyer {
         Used { refunded: refunded.base_units(), disputed: disputed.base_units(), reversed: reversed.base_units() }
     }
 
-    pub async fn standing(&self, invoice: &Invoice) -> Standing {
+    pub async fn summary(&self, invoice: &Invoice) -> InvoiceSummary {
         let Invoice { status, total, amount_paid, amount_credited, .. } = self.billing.reload(invoice).await;
-        Standing { status, total: total.base_units(), paid: amount_paid.base_units(), credited: amount_credited.base_units() }
+        InvoiceSummary { status, total: total.base_units(), paid: amount_paid.base_units(), credited: amount_credited.base_units() }
     }
 
     /// Returns the journal accounts that are not zero, without the method's id.

@@ -177,7 +177,8 @@ on_both! {
     async fn case_2_downgrade_to_the_balance(db: &TestDatabase) {
         let shop = Shop::downgraded(db).await;
         assert_eq!(shop.last_note_parts().await, NoteParts { total: 2_000, reason: CreditNoteReason::PlanChange, due_reduced: 0, to_balance: 2_000, refunded: 0 });
-        assert_eq!(shop.billing().paid_by(&shop.last_invoice().await).await, [("balance", 666)]);
+        let invoice = shop.last_invoice().await;
+        assert_eq!((invoice.total.base_units(), shop.billing().paid_by(&invoice).await), (666, vec![("balance", 666)]));
         assert_eq!(shop.billing().customer_balance().await, 1_334);
         shop.wait(DAY * 20);
         shop.billing().round().await;
@@ -194,12 +195,15 @@ on_both! {
         shop.subscribe(&small, |one| one).await;
         shop.wait(DAY * 15);
         shop.change_plan("price_tiny").await;
-        assert_eq!((shop.last_note_total().await, shop.last_invoice().await.total.base_units()), (500, 250));
-        assert_eq!(shop.billing().customer_balance().await, 250);
+        let invoice = shop.last_invoice().await;
+        assert_eq!((shop.last_note_total().await, invoice.total.base_units()), (500, 250));
+        assert_eq!((shop.billing().paid_by(&invoice).await, shop.billing().customer_balance().await), (vec![("balance", 250)], 250));
         shop.wait(DAY / 2);
         let shown = shop.change_plan("price_medium").await;
         assert_eq!([shown.credit, shown.charge, shown.applied, shown.total].map(Amount::base_units), [241, 966, 491, 475]);
         assert_eq!(shop.last_note_total().await, 241, "the first line gives nothing again");
+        let invoice = shop.last_invoice().await;
+        assert_eq!((invoice.total.base_units(), shop.billing().paid_by(&invoice).await), (966, vec![("network", 475), ("balance", 491)]));
         shop.billing().is_sound().await;
     }
 
@@ -210,7 +214,8 @@ on_both! {
         shop.subscribe(&units, |one| Subscription { billing_threshold: threshold, ..one }).await;
         shop.wait(DAY);
         shop.use_units(60, UsageAction::Increment).await;
-        assert_eq!(shop.last_invoice().await.total.base_units(), 600);
+        let threshold = shop.last_invoice().await;
+        assert_eq!((threshold.total.base_units(), shop.billing().paid_by(&threshold).await), (600, vec![("network", 600)]));
         shop.wait(DAY);
         shop.use_units(40, UsageAction::Set).await;
         shop.wait(DAY * 28);
@@ -220,7 +225,7 @@ on_both! {
         shop.billing().is_sound().await;
     }
 
-    async fn case_5_refund_of_a_payment_that_the_balance_was_part_of(db: &TestDatabase) {
+    async fn case_5_refund_of_an_invoice_that_was_partly_paid_from_the_balance(db: &TestDatabase) {
         let shop = Shop::open(db).await;
         let small = shop.plan("price_small", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;
@@ -258,7 +263,7 @@ on_both! {
         shop.billing().is_sound().await;
     }
 
-    async fn case_7_a_deposit_covers_half_of_an_overdue_invoice(db: &TestDatabase) {
+    async fn case_7_a_deposit_pays_half_of_an_overdue_invoice(db: &TestDatabase) {
         let billing = Billing::open(db, 9).await;
         let price = billing.price("price_1", 10, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::from_secs(3_600));
@@ -273,6 +278,7 @@ on_both! {
         let invoice = billing.last().await;
         assert_eq!((billing.paid_by(&invoice).await, invoice.remaining()), (vec![("stake", 5 * UNIT)], Amount::new(5 * UNIT)));
         assert_eq!((billing.invoices().await.len(), invoice.status), (1, InvoiceStatus::Uncollectible), "no invoice replaces it");
+        assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
         billing.is_sound().await;
     }
 
@@ -298,24 +304,24 @@ on_both! {
         let first = shop.billing().reload(&first).await;
         assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
         assert_eq!(shop.billing().customer_balance().await, 0);
-        let standing = async || {
+        let status = async || {
             let one = shop.billing().find("sub_1").await;
             (one.status, one.past_due_since)
         };
         let since = shop.billing().ctx.now();
-        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)));
+        assert_eq!(status().await, (SubscriptionStatus::PastDue, Some(since)));
         assert_eq!(shop.buyer.emails("overdue").await, 1);
         shop.billing().is_sound().await;
 
         shop.wait(DAY * 14);
         shop.billing().round().await;
         assert_eq!(shop.last_invoice().await.status, InvoiceStatus::Paid, "the next month");
-        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)), "the disputed month is still owed");
+        assert_eq!(status().await, (SubscriptionStatus::PastDue, Some(since)), "the disputed month is still owed");
         // The mandate charges it as soon as it is tried again, here as after a change of the payment method.
         shop.billing().write("UPDATE invoices SET retry_at = finalized_at WHERE status = 'uncollectible'").await;
         assert_eq!(shop.billing().retry().await, 1);
         assert_eq!(shop.billing().paid_by(&first).await, [("network", 1_000), ("network", 500)]);
-        assert_eq!(standing().await, (SubscriptionStatus::Active, None));
+        assert_eq!(status().await, (SubscriptionStatus::Active, None));
         shop.billing().is_sound().await;
     }
 
@@ -328,7 +334,7 @@ on_both! {
         let dispute = shop.buyer.dispute(&shop.payment_of(&invoice).await, 1_000).await;
         let ordered = shop.refund(&invoice).await;
         shop.billing().send_all().await;
-        assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Failed)]);
+        assert_eq!((shop.last_note_total().await, shop.refunds().await), (1_000, vec![(1_000, RefundStatus::Failed)]));
         assert_eq!(shop.billing().payments(&shop.last_invoice().await).await[0].room(), Amount::ZERO, "it stays reserved");
         billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &ordered.refunds[0].id).await.expect("moves");
         assert_eq!((shop.billing().customer_balance().await, shop.refunds().await), (1_000, vec![(1_000, RefundStatus::Canceled)]));
@@ -344,7 +350,7 @@ on_both! {
         shop.billing().is_sound().await;
     }
 
-    async fn case_10_paying_the_balance_out(db: &TestDatabase) {
+    async fn case_10_payout_of_the_balance(db: &TestDatabase) {
         let shop = Shop::downgraded(db).await;
         shop.pay_out_balance().await;
         assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(1_334, RefundStatus::Succeeded)], 0));

@@ -1,6 +1,6 @@
 //! Refunds made in the provider's dashboard, and refunds that fail after they succeeded.
 
-use super::card_bench::{CardBuyer, Standing, Used};
+use super::card_bench::{CardBuyer, InvoiceSummary, Used};
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, CreditNoteReason, InvoiceStatus, PayoutError, PayoutOrder, SendRefundError};
@@ -139,7 +139,7 @@ on_one! {
         buyer.refund_in_dashboard(&payment, 500).await;
         buyer.check(&payment).await;
         assert_eq!(buyer.refunds().await, [(200, RefundStatus::Succeeded), (800, RefundStatus::Pending)]);
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
         buyer.billing.is_sound().await;
     }
 }

@@ -1,7 +1,7 @@
 //! Disputes: the effects of withdrawn, reinstated and lost funds.
 
 use super::bench::{DAY, MONTHLY};
-use super::card_bench::{CardBuyer, Standing, Used};
+use super::card_bench::{CardBuyer, InvoiceSummary, Used};
 use super::cases::Shop;
 use crate::catalogue::{app, product, shelve};
 use crate::checkout_fixtures::{did, id, session};
@@ -90,7 +90,7 @@ on_both! {
         let dispute = buyer.dispute(&payment, 5_000).await;
         buyer.check(&payment).await;
         assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 5_000, reversed: 0 });
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 5_000, paid: 5_000, credited: 0 }, "an undecided dispute leaves nothing due");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 5_000, paid: 5_000, credited: 0 }, "an undecided dispute leaves nothing due");
         let withdrawn = [("assets:cash", -FEE), ("assets:disputes", 5_000), ("expenses:fees", FEE), ("income:revenue", -5_000)];
         assert_eq!(buyer.accounts().await, named(&withdrawn));
         assert!(!buyer.may_download().await, "suspended until it is decided");
@@ -116,7 +116,7 @@ on_both! {
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
         assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 5_000 });
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Void, total: 5_000, paid: 0, credited: 5_000 });
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Void, total: 5_000, paid: 0, credited: 5_000 });
         assert_eq!(buyer.accounts().await, named(&[("assets:cash", -FEE), ("expenses:fees", FEE)]));
         let notes = buyer.billing.notes().await;
         assert_eq!((notes.len(), notes[0].reason, notes[0].due_reduced), (1, CreditNoteReason::Dispute, Amount::new(5_000)));
@@ -132,12 +132,12 @@ on_both! {
         let dispute = buyer.dispute(&payment, 1_000).await;
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 500 }, "a credit note of 500, due 500");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 500 }, "a credit note of 500, due 500");
         assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None, "nothing is tried automatically");
         assert_eq!(buyer.billing.customer_balance().await, 500);
         buyer.billing.is_sound().await;
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 500, credited: 500 }, "the balance pays the amount due");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 500, credited: 500 }, "the balance pays the amount due");
         buyer.billing.is_sound().await;
     }
 
@@ -224,7 +224,7 @@ on_both! {
         }
         use EntryType::{DisputeLost, DisputeReinstated, DisputeWithdrawn, NetworkFee};
         assert_eq!(kinds, [DisputeWithdrawn, NetworkFee, DisputeReinstated, DisputeWithdrawn, DisputeLost]);
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 5_000, paid: 3_000, credited: 2_000 }, "the rest of the payment stands");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 5_000, paid: 3_000, credited: 2_000 }, "the rest of the payment stands");
         buyer.billing.is_sound().await;
     }
 
@@ -342,7 +342,7 @@ on_one! {
         let lost = buyer.provider_dispute(&payment).await;
         let won = ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..lost };
         billing::record_dispute(&buyer.billing.ctx, &buyer.method, &won).await.expect("is recorded");
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Void, total: 1_000, paid: 0, credited: 1_000 }, "the invoice has been credited");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Void, total: 1_000, paid: 0, credited: 1_000 }, "the invoice has been credited");
         let returned = [("assets:cash", 1_000 - FEE), ("expenses:fees", FEE), ("liabilities:suspense", -1_000)];
         assert_eq!(buyer.accounts().await, named(&returned));
         buyer.billing.is_sound().await;

@@ -151,7 +151,7 @@ on_both! {
             let retry = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Retry).await;
             assert!(matches!(retry, Err(ResolveTransferError::NotPossible)), "only its wallet can send more: {retry:?}");
             assert!(is_moving(&billing).await);
-            assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (rest, 0));
+            assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Record).await.expect("is resolved"), (rest, 0));
             assert!(!is_moving(&billing).await, "the next top-up can begin");
         }
         let mut documented = recorded_statements(&billing).await;

@@ -1,7 +1,7 @@
 //! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
 use super::bench::MONTHLY;
-use super::card_bench::{CardBuyer, Standing, Used};
+use super::card_bench::{CardBuyer, InvoiceSummary, Used};
 use super::plans::subscribed;
 use crate::checkout_fixtures::id;
 use souk_adapters::persistence::{Backlog, backlog};
@@ -71,7 +71,7 @@ on_both! {
         buyer.record_outcome(&attempt, &Outcome::Declined(Decline { code: "canceled".to_owned(), message: String::new() })).await;
         let held = buyer.attempt(&attempt).await;
         assert_eq!((held.status, held.last_error.map(|error| error.code).as_deref()), (AttemptStatus::Unknown, Some(AMOUNT_DIFFERS)));
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 0, credited: 0 });
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Open, total: 1_000, paid: 0, credited: 0 });
         assert_eq!(buyer.entries(attempt.as_str()).await, [EntryType::SuspenseReceived]);
         buyer.billing.is_sound().await;
 
@@ -84,10 +84,10 @@ on_both! {
         buyer.billing.is_sound().await;
 
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 }, "the balance pays a part of the invoice");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 }, "the balance pays a part of the invoice");
         let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "the rest can be paid again");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "the rest can be paid again");
         buyer.billing.is_sound().await;
     }
 
@@ -131,12 +131,12 @@ on_both! {
 
     async fn a_hold_is_resolved_to_its_invoice_and_the_rest_to_the_balance(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
-        let (paid, partly) = (Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 });
-        for (name, cents, standing) in [("1", 1_200, paid), ("2", 700, partly)] {
+        let (paid, partly) = (InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, InvoiceSummary { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 });
+        for (name, cents, summary) in [("1", 1_200, paid), ("2", 700, partly)] {
             let (invoice, attempt, _) = on_hold(&buyer, name, cents).await;
             let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Invoices).await.expect("is resolved");
             assert_eq!((resolved.amount, resolved.invoices), (Amount::new(cents), vec![invoice.id.clone()]));
-            assert_eq!((buyer.standing(&invoice).await, buyer.billing.customer_balance().await), (standing, 200));
+            assert_eq!((buyer.summary(&invoice).await, buyer.billing.customer_balance().await), (summary, 200));
             assert!(buyer.accounts().await.iter().all(|(name, _)| name != "liabilities:suspense"));
             buyer.billing.is_sound().await;
         }
@@ -150,7 +150,7 @@ on_both! {
             assert_eq!((resolved.amount, resolved.transaction, resolved.refund), (Amount::ZERO, None, None));
             assert_eq!(buyer.attempt(&attempt).await.status, AttemptStatus::Declined);
             buyer.pay(&format!("{name}_again"), std::slice::from_ref(&invoice)).await;
-            assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
+            assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
             buyer.billing.is_sound().await;
         }
     }
@@ -162,7 +162,7 @@ on_both! {
         assert_eq!(resolved.refund.expect("a refund").amount, Amount::new(700));
         buyer.billing.is_sound().await;
         buyer.billing.send_all().await;
-        assert_eq!((buyer.cards.held().await, buyer.standing(&invoice).await.paid), (300, 0));
+        assert_eq!((buyer.cards.held().await, buyer.summary(&invoice).await.paid), (300, 0));
         assert_eq!(buyer.accounts().await, [("assets:receivable".to_owned(), 1_000), ("income:revenue".to_owned(), -1_000)]);
         buyer.billing.is_sound().await;
     }
@@ -194,7 +194,7 @@ on_both! {
         let (invoice, _) = buyer.paid(1_000).await;
         let attempt = AttemptId::parse("att_1").expect("an id");
         buyer.reverse(&attempt, 600).await;
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 400, credited: 0 });
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 400, credited: 0 });
         assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 600 });
         assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None);
         assert_eq!(buyer.entries("att_1").await.last(), Some(&EntryType::PaymentReversed));
@@ -207,7 +207,7 @@ on_both! {
         let ctx = &buyer.billing.ctx;
         let hint = CardHint::Failure { payment: payment.clone() };
         billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is asked");
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "an event is only a hint");
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "an event is only a hint");
 
         buyer.cards.post_test_endpoint(&format!("payment_intents/{payment}"), &[]).await;
         buyer.billing.wait(billing::EVENT_LIST_INTERVAL);
@@ -220,13 +220,13 @@ on_both! {
         for _ in 0..2 {
             billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is reversed");
         }
-        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 0 });
+        assert_eq!(buyer.summary(&invoice).await, InvoiceSummary { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 0 });
         assert_eq!(buyer.entries("att_1").await, [EntryType::Payment, EntryType::PaymentReversed]);
         buyer.billing.is_sound().await;
 
         let owed = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&owed)).await;
-        assert_eq!((buyer.standing(&invoice).await, buyer.cards.held().await), (Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, 1_000));
+        assert_eq!((buyer.summary(&invoice).await, buyer.cards.held().await), (InvoiceSummary { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, 1_000));
         buyer.billing.is_sound().await;
     }
 

@@ -1,4 +1,4 @@
-//! Refunds, payouts and transfers of deposits whose network moved another amount than ordered: they wait for an owner, who books what was
+//! Refunds, payouts and transfers of deposits whose network moved a different amount than ordered: they wait for an owner, who records what was
 //! moved and decides about the difference.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
@@ -161,7 +161,7 @@ on_both! {
         assert_eq!(billing.all_refunds().await, [(20, RefundType::Refund, RefundStatus::Pending)]);
         let wrong = billing::resolve_transfer(&billing.ctx, Mode::Live, &attempt, HoldDecision::Retry).await;
         assert!(matches!(wrong, Err(ResolveTransferError::NotFound)), "{wrong:?}");
-        let wrong = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Book).await;
+        let wrong = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Record).await;
         assert!(matches!(wrong, Err(ResolveTransferError::NotPossible)), "the rest is still owed: {wrong:?}");
         assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Retry).await.expect("is resolved"), (8, 0));
         assert_eq!(
@@ -210,7 +210,7 @@ on_both! {
 
     async fn what_a_forfeit_moved_beyond_the_order_is_no_revenue_unless_the_owner_says_so(db: &TestDatabase) {
         let (billing, attempt) = held_forfeit(db, 35).await;
-        assert_eq!((billing.account("income:revenue").await, deposit(&billing).await), (0, (50, 0, 0, 20)), "nothing is booked on hold");
+        assert_eq!((billing.account("income:revenue").await, deposit(&billing).await), (0, (50, 0, 0, 20)), "nothing is recorded on hold");
         assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Balance).await.expect("is resolved"), (0, 0));
         assert_eq!((billing.account("income:revenue").await, billing.customer_balance().await), (-20, 15 * UNIT));
         assert_eq!(deposit(&billing).await, (50, 35, 0, 0));
@@ -304,7 +304,7 @@ on_one! {
 
     async fn a_payout_beyond_the_balance_is_booked_and_the_excess_is_in_suspense(db: &TestDatabase) {
         let (billing, attempt) = held_payout(db, 45).await;
-        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, 25));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Record).await.expect("is resolved"), (0, 25));
         assert_eq!((billing.customer_balance().await, billing.account("liabilities:suspense").await), (10 * UNIT, 25));
     }
 
@@ -357,7 +357,7 @@ async fn a_refund_that_sent_more_than_is_refundable_is_booked_and_the_excess_is_
         let (billing, invoice, refund, attempt) = held_refund(&db, ordered, moved).await;
         let retry = billing::resolve_transfer(&billing.ctx, Mode::Test, &attempt, HoldDecision::Retry).await;
         assert!(matches!(retry, Err(ResolveTransferError::NotPossible)), "{retry:?}");
-        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Book).await.expect("is resolved"), (0, moved - ordered));
+        assert_eq!(billing.resolve_hold(&attempt, HoldDecision::Record).await.expect("is resolved"), (0, moved - ordered));
         let mut expected = vec![(ordered, RefundType::Refund, RefundStatus::Succeeded)];
         expected.extend(reserved.map(|tokens| (tokens, RefundType::Dashboard, RefundStatus::Succeeded)));
         expected.sort_by_key(|(amount, ..)| *amount);
@@ -373,11 +373,11 @@ async fn a_refund_that_sent_more_than_is_refundable_is_booked_and_the_excess_is_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_return_on_hold_is_booked_with_what_was_moved() {
     for (moved, decision, result, expected, status) in [
-        (30, HoldDecision::Book, (20, 0), (50, 0, 30, 0), StakeStatus::Releasing),
-        (0, HoldDecision::Book, (50, 0), (50, 0, 0, 0), StakeStatus::Releasing),
+        (30, HoldDecision::Record, (20, 0), (50, 0, 30, 0), StakeStatus::Releasing),
+        (0, HoldDecision::Record, (50, 0), (50, 0, 0, 0), StakeStatus::Releasing),
         (0, HoldDecision::Retry, (50, 0), (50, 0, 0, 50), StakeStatus::Releasing),
         // The network held more than the records say.
-        (70, HoldDecision::Book, (0, 20), (50, 0, 50, 0), StakeStatus::Final),
+        (70, HoldDecision::Record, (0, 20), (50, 0, 50, 0), StakeStatus::Final),
     ] {
         let db = fresh().await;
         let (billing, attempt) = held_return(&db, moved).await;
@@ -389,9 +389,9 @@ async fn a_return_on_hold_is_booked_with_what_was_moved() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forfeit_on_hold_is_booked_with_what_was_moved() {
     for (moved, decision, result, expected, revenue, suspense) in [
-        (12, HoldDecision::Book, (8, 0), (50, 12, 0, 0), -12, 0),
+        (12, HoldDecision::Record, (8, 0), (50, 12, 0, 0), -12, 0),
         (12, HoldDecision::Retry, (8, 0), (50, 12, 0, 8), -12, 0),
-        (0, HoldDecision::Book, (20, 0), (50, 0, 0, 0), 0, 0),
+        (0, HoldDecision::Record, (20, 0), (50, 0, 0, 0), 0, 0),
         (35, HoldDecision::Revenue, (0, 0), (50, 35, 0, 0), -35, 0),
         // More than the recorded deposit.
         (60, HoldDecision::Balance, (0, 10), (50, 50, 0, 0), -20, -10),
@@ -408,10 +408,10 @@ async fn a_forfeit_on_hold_is_booked_with_what_was_moved() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deposit_of_another_amount_is_kept_or_returned() {
     for (moved, decision, status, held) in [
-        (3, HoldDecision::Book, StakeStatus::Held, 3),
-        (9, HoldDecision::Book, StakeStatus::Held, 9),
+        (3, HoldDecision::Record, StakeStatus::Held, 3),
+        (9, HoldDecision::Record, StakeStatus::Held, 9),
         (3, HoldDecision::Return, StakeStatus::Releasing, 3),
-        (0, HoldDecision::Book, StakeStatus::Pending, 0),
+        (0, HoldDecision::Record, StakeStatus::Pending, 0),
     ] {
         let db = fresh().await;
         let billing = unsecured(&db).await;

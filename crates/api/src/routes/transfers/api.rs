@@ -37,7 +37,7 @@ impl TransfersApi {
         Ok(Json(list(&app, reads.mode, &page).await?))
     }
 
-    /// Resolve a transfer on hold. What the network moved is booked with every decision.
+    /// Resolve a transfer on hold. What the network moved is recorded with every decision.
     #[oai(path = "/:id/resolve", method = "post")]
     async fn resolve(
         &self,

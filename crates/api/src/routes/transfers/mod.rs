@@ -1,4 +1,4 @@
-//! Transfers on hold: refunds, payouts and transfers of deposits whose network moved another amount than ordered.
+//! Transfers on hold: refunds, payouts and transfers of deposits whose network moved a different amount than ordered.
 
 mod api;
 mod model;

@@ -34,7 +34,7 @@ pub struct TransferOnHoldModel {
     pub invoice_id: Option<String>,
     /// The subscription that the deposit was placed for, or whose account was topped up.
     pub subscription_id: Option<String>,
-    /// What the store can decide: `book` what was moved; `retry`: order the rest once more; `balance`: add the difference to the customer's
+    /// What the store can decide: `record` what was moved; `retry`: order the rest once more; `balance`: add the difference to the customer's
     /// balance; `revenue`: keep it; `return`: give the received deposit back.
     pub decisions: Vec<String>,
     /// The network's reference of the movement: one entry under the name of the method's type.

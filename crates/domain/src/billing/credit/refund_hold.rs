@@ -1,4 +1,4 @@
-//! Refunds and payouts on hold: their network sent another amount than ordered.
+//! Refunds and payouts on hold: their network sent a different amount than ordered.
 
 use super::payout::debit;
 use super::refund::{RefundAttempt, move_to_balance, post_all_sent, restore_payout, send};

@@ -63,7 +63,7 @@ pub(in crate::billing) async fn return_placement(
     record_stake_statement(ctx, unit, &after, statement, now).await
 }
 
-/// The amount that can be taken out of a stake by our records: the network cannot have moved more of it, so more is not booked as moved.
+/// The amount that can be taken out of a stake by our records: the network cannot have moved more of it, so more is not recorded as moved.
 pub(in crate::billing) async fn recorded_amount(unit: &mut dyn UnitOfWork, id: &StakeId) -> Result<Amount, BillingError> {
     Ok(unit.stakes().find(id).await?.ok_or(BillingError::Orphan)?.remaining())
 }

@@ -86,7 +86,7 @@ pub(super) async fn placed(
     for subscription in &mut sharing {
         let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.clearing_stake.as_ref() == Some(hash));
         // The store may have scheduled its own cancellation meanwhile.
-        if resumes && subscription.check_recovery(Requester::Customer).is_ok() {
+        if resumes && subscription.may_recover(Requester::Customer) {
             subscription.clear_cancellation();
             resumed.push(subscription.id.clone());
         }

@@ -7,6 +7,16 @@ import { Owner } from './owner';
 
 /** The layout shifts of pages whose own tests leave them before they are measured. Each page is loaded anew. */
 
+/** Opens pages of the console one after another. */
+async function expectValidPages(admin: Customer, paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await admin.page.goto(path);
+    await expect(admin.page.getByRole('heading', { level: 1 })).toBeVisible();
+    await admin.page.waitForLoadState('networkidle');
+    await admin.expectValidPage();
+  }
+}
+
 forEachDisplay(({ locale, scheme }) => {
   test('the lists of the store do not shift', async ({ page }) => {
     const visitor = new Customer(page, locale);
@@ -67,19 +77,14 @@ forEachDisplay(({ locale, scheme }) => {
     await owner.post<CreditNote>('/api/credit-notes', { invoice_id: invoice?.id, amount: '1', to: 'balance' });
 
     const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
-    for (const path of [
+    await expectValidPages(admin, [
       `/console/customers/${subscription.customer_id}`,
       `/console/invoices/${invoice?.id}`,
       `/console/subscriptions/${subscription.id}`,
       '/console/disputes',
       '/console/stakes',
       '/console/credit-notes',
-    ]) {
-      await admin.page.goto(path);
-      await expect(admin.page.getByRole('heading', { level: 1 })).toBeVisible();
-      await admin.page.waitForLoadState('networkidle');
-      await admin.expectValidPage();
-    }
+    ]);
     // The amount of the newest credit note is visible without scrolling sideways.
     await expect(admin.page.getByRole('table').locator('.money').filter({ hasText: '1 SKT' }).first()).toBeInViewport({
       ratio: 1,
@@ -89,18 +94,13 @@ forEachDisplay(({ locale, scheme }) => {
   test('the pages about the store itself do not shift and fit the screen', async ({ page, browser }) => {
     const owner = await Owner.of(browser);
     const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
-    for (const path of [
+    await expectValidPages(admin, [
       '/console/settings',
       '/console/doctor',
       '/console/audit-log',
       '/console/reviews',
       '/console/developers',
       '/customer/security',
-    ]) {
-      await admin.page.goto(path);
-      await expect(admin.page.getByRole('heading', { level: 1 })).toBeVisible();
-      await admin.page.waitForLoadState('networkidle');
-      await admin.expectValidPage();
-    }
+    ]);
   });
 });

@@ -12,7 +12,7 @@ use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_re
 use souk_domain::payment;
 use souk_domain::privacy;
 use souk_domain::publishing::access_tokens;
-use souk_domain::shared::{MethodId, SessionId, StorageError};
+use souk_domain::shared::{MethodId, SessionId, StorageError, Timestamp};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -343,11 +343,12 @@ enum Expired {
     AuditLog,
 }
 
-/// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
+/// Removes all rows that have expired now. Each chunk is a separate commit, so that other writers do not wait long.
 ///
 /// # Errors
 /// The first failure. The rows of the other kinds were removed.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
+    let now = ctx.now();
     let mut failure = None;
     for expired in [
         Expired::BrowserSessions,
@@ -361,7 +362,7 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::RequestNonces,
         Expired::AuditLog,
     ] {
-        if let Err(error) = prune_kind(ctx, expired).await {
+        if let Err(error) = prune_kind(ctx, expired, now).await {
             tracing::error!(?expired, %error, "expired rows could not be removed; the other kinds are");
             failure = failure.or(Some(error));
         }
@@ -369,17 +370,17 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
     failure.map_or(Ok(()), Err)
 }
 
-async fn prune_kind(ctx: &Context, expired: Expired) -> Result<(), StorageError> {
+async fn prune_kind(ctx: &Context, expired: Expired, now: Timestamp) -> Result<(), StorageError> {
     for _ in 0..PRUNE_CHUNKS_MAX {
-        if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
+        if prune_chunk(ctx, expired, now).await? < u64::from(CHUNK) {
             break;
         }
     }
     Ok(())
 }
 
-async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageError> {
-    let (now, limits) = (ctx.now(), &ctx.limits);
+async fn prune_chunk(ctx: &Context, expired: Expired, now: Timestamp) -> Result<u64, StorageError> {
+    let limits = &ctx.limits;
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
         Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,

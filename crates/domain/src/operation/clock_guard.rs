@@ -140,6 +140,8 @@ pub struct ClockGuard {
     /// The same by another process on this machine, which doubts the clock.
     corrected: Option<i64>,
     networks: BTreeMap<String, Witness>,
+    /// When the machine was started, by the wall clock when a network last agreed with it.
+    start_by_network: Option<i64>,
     database: Option<Witness>,
     mark: Option<Timestamp>,
     /// The mark that this process has found first. It was set before this process has heard anything.
@@ -157,6 +159,7 @@ impl ClockGuard {
             start: now.start_by(now.wall),
             corrected: None,
             networks: BTreeMap::new(),
+            start_by_network: None,
             database: None,
             mark: None,
             first_mark: None,
@@ -261,6 +264,9 @@ impl ClockGuard {
         if self.networks.contains_key(name) || self.networks.len() < NETWORKS_MAX {
             let heard = heard(self.networks.get(name), theirs, now);
             self.networks.insert(name.to_owned(), heard);
+            if heard.opinion(now) == Opinion::Agrees {
+                self.start_by_network = Some(now.start_by(now.wall));
+            }
             self.settle(heard, now);
         }
     }

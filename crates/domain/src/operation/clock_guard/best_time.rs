@@ -33,12 +33,14 @@ impl ClockGuard {
         self.network_agrees(now) || self.corrected.is_some() || self.difference(now).is_some()
     }
 
-    /// A network decides, unless it is wrong itself. It is wrong if it is behind a time that had passed before this process heard any; later
-    /// marks are those of the doubted clock. A network that is ahead is believed only if something else says that the clock is behind.
+    /// A network decides, unless it is wrong itself. It is wrong if the clock was not set since a network agreed with it, or if it is behind
+    /// a time that had passed before this process heard any; later marks are those of the doubted clock. A network that is ahead is
+    /// believed only if something else says that the clock is behind.
     fn by_network(&self, now: Moment, theirs: Timestamp) -> Timestamp {
+        let is_confirmed = self.start_by_network.is_some_and(|start| !differs(now.start_by(now.wall).saturating_sub(start)));
         let is_behind_mark = self.first_mark.is_some_and(|mark| is_behind(theirs, mark));
         let is_clock_behind = self.mark.is_some_and(|mark| is_behind(now.wall, mark)) || self.has_jumped(now);
-        if is_behind_mark || (theirs > now.wall && !is_clock_behind) { now.wall } else { theirs }
+        if is_confirmed || is_behind_mark || (theirs > now.wall && !is_clock_behind) { now.wall } else { theirs }
     }
 
     /// The clock is behind the mark. If this process has seen it jump, it knows how far; otherwise not less time has passed than its own.
@@ -85,6 +87,9 @@ mod tests {
             ("a clock that is behind", &[Wall(-YEARS), Mark(0), Network("a", 0)], 0),
             ("a network that is behind", &[Mark(0), Network("a", -YEARS)], 0),
             ("a network that is ahead", &[Mark(0), Network("a", YEARS)], 0),
+            ("a network that was right before", &[Network("a", 0), Network("a", -HOUR)], 0),
+            ("and one that was not heard before", &[Network("a", 0), Network("b", -HOUR), Network("a", -YEARS)], 0),
+            ("but the clock was set since", &[Network("a", 0), Wall(YEARS), Network("a", 0)], 0),
             ("before anything else is known", &[Network("a", YEARS)], 0),
             ("a network after a jump back", &[Wall(0), Wall(-HOUR), Network("a", 0)], 0),
             ("a network that is wrong beside one that is right", &[Network("a", 0), Network("b", YEARS)], 0),

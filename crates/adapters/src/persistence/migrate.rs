@@ -66,3 +66,32 @@ pub(crate) fn schema_mark() -> String {
     }
     hex::encode(&digest.finalize()[..8])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginnings of the checksums of each version on SQLite and PostgreSQL.
+    const CHECKSUMS: [(i64, &str, &str); 10] = [
+        (0, "ddcd117b63b81bed", "1b8a2ace22512cf4"),
+        (1, "5a53b11735fba3dc", "261f553a5d5a1831"),
+        (2, "565947946adc86d9", "caa2be89f0e88adc"),
+        (3, "eef1bfcf8b39c8ac", "d6bdca13bbdc4c01"),
+        (4, "055dcca3fa4b5a2f", "c36c9bde20cfed5d"),
+        (5, "40d35df23c845c3c", "32b99f4a304b0cbd"),
+        (6, "325cc0ddd8c9e6c4", "b2ef13fb8ef072ed"),
+        (7, "1fb0d35b2dcd4872", "20739939d6f689f5"),
+        (8, "c076753157ea7733", "12352fe47e8ca043"),
+        (9, "11479bbbe05baedd", "f0e825e0e061788b"),
+    ];
+
+    #[test]
+    fn no_migration_that_a_store_may_have_applied_is_edited() {
+        let checksums = |migrator: &Migrator| -> Vec<_> {
+            migrator.iter().map(|migration| (migration.version, hex::encode(&migration.checksum)[..16].to_owned())).collect()
+        };
+        let advice = "a store that has applied a migration refuses an edited one: change the schema by a new file, and add its line here";
+        assert_eq!(checksums(&SQLITE), CHECKSUMS.map(|(version, sqlite, _)| (version, sqlite.to_owned())), "{advice}");
+        assert_eq!(checksums(&POSTGRES), CHECKSUMS.map(|(version, _, postgres)| (version, postgres.to_owned())), "{advice}");
+    }
+}

@@ -2,6 +2,7 @@ import { expect, test } from '@playwright/test';
 import type { Page as List, PassportHolder, Session } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
 import { applyDisplaySettings } from '../fixtures/display-settings';
+import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
 import { Owner } from './owner';
 import { translatorFor } from './translate';
 import { approveInWallet, requireServer } from './wallet';
@@ -14,6 +15,7 @@ test('an invited user signs in, becomes a developer, creates an access token and
   test.setTimeout(90_000);
   const translate = translatorFor('en');
   await applyDisplaySettings(page);
+  await recordLayoutShifts(page);
   const owner = await Owner.of(browser);
   const admin = await owner.page(page, {});
   await admin.goto('/console/developers');
@@ -25,6 +27,7 @@ test('an invited user signs in, becomes a developer, creates an access token and
   await page.goto(link);
   await approveInWallet(page, translate);
   await expectAccessible(page);
+  await expectStable(page);
   await page.getByRole('button', { name: translate('portal:invitation.action') }).click();
   await page.getByRole('link', { name: translate('portal:invitation.toTokens') }).click();
   await page.getByRole('button', { name: translate('publish:tokens.create') }).click();
@@ -38,6 +41,13 @@ test('an invited user signs in, becomes a developer, creates an access token and
   await dialog.getByRole('checkbox').check();
   await dialog.getByRole('button', { name: translate('publish:tokens.done') }).click();
   await expect(page.getByRole('table')).toContainText('Build server');
+
+  for (const path of ['/developer/apps', '/developer/access-tokens']) {
+    await page.goto(path);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await page.waitForLoadState('networkidle');
+    await expectStable(page);
+  }
 
   const session = (await (await page.context().request.get(`${process.env.SOUK_URL}/api/session`)).json()) as Session;
   const holders = await owner.get<List<PassportHolder>>('/api/console/developers');

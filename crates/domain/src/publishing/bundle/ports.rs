@@ -86,7 +86,7 @@ pub trait BundleReader: Send + Sync {
     fn parse_yaml(&self, bytes: &[u8]) -> Result<Json, String>;
     /// The SHA-256 in lower-case hex.
     fn sha256(&self, bytes: &[u8]) -> String;
-    /// The format and size of a picture; `None`: it is none that the store knows.
+    /// The format and size of a picture; `None`: a format that the store does not know.
     fn measure(&self, content: &[u8]) -> Option<Picture>;
     /// Checks every entry of an archive, and returns the wanted files. Few inspections run at a time; the others wait.
     async fn inspect(&self, bundle: &dyn Spooled, limits: &ArchiveLimits, wanted: &WantedFiles)

@@ -8,7 +8,7 @@ use crate::config::{BackupArgs, Common, RestoreArgs, RestoreCommand, RotateKeyAr
 use crate::data_folder::StoreMark;
 use crate::keys::StoreKeys;
 use crate::{keys, sandbox};
-use souk_adapters::backup::{BackupError, Inspected, RestoreTarget, Source, inspect, take};
+use souk_adapters::backup::{BackupError, Inspected, MissingFiles, RestoreTarget, Source, inspect, take};
 use souk_adapters::files::FileStore;
 use souk_adapters::identity::AppKey;
 use souk_adapters::persistence::{Connection, Database, SqlRestores, known_schema, migrate, record_in_audit_log};
@@ -35,7 +35,8 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     let keys = keys::open(&args.common, &database, keys::seed(&args.common, false)?).await?;
     let sandbox = sandbox_database(&args.common).await?;
     let bucket = open_bucket(&args.common).await?;
-    let source = source(&args.common, &database, sandbox.as_ref(), bucket.as_ref(), &keys);
+    let missing_files = if args.omit_missing_files { MissingFiles::Omit } else { MissingFiles::Refuse };
+    let source = Source { missing_files, ..source(&args.common, &database, sandbox.as_ref(), bucket.as_ref(), &keys) };
     // Before the snapshot, which contains the entry. An older schema is not written, and a database whose disk is full must be copied.
     if schema == known_schema()
         && let Err(error) = record_backup(&database).await
@@ -45,6 +46,9 @@ pub async fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     let summary = take(&source, &args.output, passphrase).await?;
     let output = args.output.display();
     println!("{output} is complete: {} rows, {} files, {} bytes.", summary.rows, summary.files, summary.bytes);
+    if summary.missing > 0 {
+        println!("{} files that versions name are missing, in the store and in the backup.", summary.missing);
+    }
     if args.plain {
         println!("The backup is not encrypted and contains the store's key. Anyone who can read it can act as the store.");
     }
@@ -80,6 +84,7 @@ fn source<'s>(
         key: keys.seed.to_hex(),
         store: AppKey::from_seed(&keys.identity.0).did().to_string(),
         now: SystemClock.now(),
+        missing_files: MissingFiles::Refuse,
     }
 }
 
@@ -103,10 +108,16 @@ pub async fn before_migration(common: &Common, database: &Database, keys: &Store
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let sandbox = sandbox_database(common).await?;
     let bucket = open_bucket(common).await?;
-    let source = source(common, database, sandbox.as_ref(), bucket.as_ref(), keys);
+    // A lost bundle does not keep the store from being updated.
+    let source = Source { missing_files: MissingFiles::Omit, ..source(common, database, sandbox.as_ref(), bucket.as_ref(), keys) };
     let path = folder.join(format!("schema-{version}-{}.tar.gz", source.now.micros()));
     match take(&source, &path, None).await {
-        Ok(_) => tracing::info!(backup = %path.display(), "the store was backed up before its schema is updated"),
+        Ok(summary) => {
+            tracing::info!(backup = %path.display(), "the store was backed up before its schema is updated");
+            if summary.missing > 0 {
+                tracing::warn!(missing = summary.missing, "files that versions name are missing in the store and in its backup");
+            }
+        }
         // Another process that starts at this moment writes the same backup.
         Err(BackupError::Exists(_)) => {}
         Err(error) => return Err(format!("the schema is not updated, because no backup could be written first: {error}").into()),

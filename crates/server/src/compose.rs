@@ -86,14 +86,14 @@ pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Co
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
     let cards = StripeRail::reaching(own_address, common.private_networks())?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
-    let networks = networks.with_restore_hold(restore_hold(ctx.store.as_ref()).await?);
+    let networks = networks.with_restore_hold(restore_hold(ctx.store.as_ref(), common).await?);
     Ok(Context { networks, ..ctx })
 }
 
 /// Whether the store was restored from a backup and must not send anything yet.
-async fn restore_hold(store: &dyn Store) -> Result<Arc<RestoreHold>, StorageError> {
+async fn restore_hold(store: &dyn Store, common: &Common) -> Result<Arc<RestoreHold>, StorageError> {
     let restore = store.read().await?.restores().latest().await?;
-    Ok(Arc::new(RestoreHold::new(restore.is_some_and(|restore| restore.is_held()))))
+    Ok(Arc::new(RestoreHold::new(restore.is_some_and(|restore| restore.is_held()), common.settling_time())))
 }
 
 fn context(common: &Common, keys: &StoreKeys, database: Database, address: &Url) -> Context {
@@ -245,7 +245,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         networks = networks.with_sandbox_time(sandbox::time(sandbox, &clock, app_key.did()).await?);
     }
     let breakers = Arc::new(Breakers::default());
-    networks = networks.with_restore_hold(restore_hold(&store).await?);
+    networks = networks.with_restore_hold(restore_hold(&store, common).await?);
     let metrics = Metrics::of(Arc::clone(&breakers));
     let networks = networks.with_observer(Arc::new(metrics.clone())).with_breakers(breakers);
     let networks = networks.with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));

@@ -21,7 +21,7 @@ use parse::{
 use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
-use souk_domain::operation::{UNSUBMITTED_SESSION_DAYS, VisitorLimits};
+use souk_domain::operation::{SETTLING_TIME, UNSUBMITTED_SESSION_DAYS, VisitorLimits};
 use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::collections::BTreeMap;
@@ -337,6 +337,9 @@ pub struct Common {
     /// Let payment methods connect to private addresses, such as a chain in the local network. The store's own sandbox needs no permission.
     #[arg(long, env = "SOUK_ALLOW_PRIVATE_NETWORKS")]
     pub allow_private_networks: bool,
+    /// Seconds after the confirmation of a restored store until its last import begins. For tests, whose networks list payments at once.
+    #[arg(long, env = "SOUK_RESTORE_SETTLING_SECONDS", value_name = "SECONDS", default_value_t = SETTLING_TIME.as_secs(), hide = true)]
+    pub restore_settling_seconds: u64,
     /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
     #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
     pub charge_concurrency: usize,
@@ -382,6 +385,11 @@ impl Common {
     #[must_use]
     pub fn uses_sqlite(&self) -> bool {
         self.database_file().is_some()
+    }
+
+    #[must_use]
+    pub const fn settling_time(&self) -> Duration {
+        Duration::from_secs(self.restore_settling_seconds)
     }
 
     #[must_use]

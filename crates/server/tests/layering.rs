@@ -126,7 +126,7 @@ fn longest_super_chain(code: &str) -> usize {
 #[test]
 fn other_modules_are_named_only_in_forms_that_the_tests_of_layers_read() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src");
-    for (_, path) in domain_files() {
+    for (module, path) in domain_files() {
         let inside = path.strip_prefix(&root).expect("a path inside the domain");
         let is_folder = inside.ends_with("mod.rs") || inside.ends_with("lib.rs");
         let depth = inside.components().count() - usize::from(is_folder);
@@ -140,6 +140,8 @@ fn other_modules_are_named_only_in_forms_that_the_tests_of_layers_read() {
         for hidden in ["super::*", "super as ", "crate::billing::*", "crate::billing;", "crate::billing as "] {
             assert!(!code.contains(hidden), "{}: `{hidden}` hides what is used", inside.display());
         }
+        let names_itself = module == "billing" && code.contains("crate::billing::{self");
+        assert!(!names_itself, "{}: `crate::billing::{{self` hides what is used", inside.display());
     }
 }
 
@@ -276,15 +278,19 @@ fn declared_names(code: &str, find: &dyn Fn(&str) -> String) -> BTreeSet<String>
 }
 
 /// The methods that code gives to types of other modules.
-fn foreign_methods(code: &str, is_foreign: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
-    let (mut methods, mut inside) = (BTreeSet::new(), false);
+fn foreign_methods(code: &str, is_foreign: &dyn Fn(&str) -> bool) -> BTreeSet<(String, String)> {
+    let (mut methods, mut extended) = (BTreeSet::new(), None);
     for line in code.lines() {
-        if let Some(rest) = line.strip_prefix("impl ") {
-            inside = rest.strip_suffix(" {").is_some_and(|name| identifiers(name).count() == 1 && is_foreign(name));
+        if let Some(rest) = line.strip_prefix("impl").filter(|rest| rest.starts_with([' ', '<'])) {
+            // `impl Type {` or `impl<'a> Type<'a> {`, and no trait.
+            let name = rest.strip_suffix(" {").filter(|rest| !rest.contains(" for ")).and_then(|rest| rest.rsplit(' ').next());
+            let name = name.and_then(|name| name.split('<').next());
+            extended = name.filter(|name| is_foreign(name)).map(str::to_owned);
         } else if line == "}" {
-            inside = false;
-        } else if inside && line.trim_start().starts_with("pub") {
-            methods.extend(identifiers(line).skip_while(|word| *word != "fn").nth(1).map(str::to_owned));
+            extended = None;
+        } else if let Some(name) = extended.as_ref().filter(|_| line.trim_start().starts_with("pub")) {
+            let method = identifiers(line).skip_while(|word| *word != "fn").nth(1);
+            methods.extend(method.map(|method| (name.clone(), method.to_owned())));
         }
     }
     methods
@@ -339,8 +345,10 @@ fn billing_edges() -> BTreeSet<(String, String)> {
     let mut methods: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for BillingFile { module, code, .. } in &files {
         let is_foreign = |name: &str| names.get(name).is_some_and(|declaring| declaring != module);
-        for method in foreign_methods(code, &is_foreign) {
-            methods.entry(format!(".{method}(")).or_default().insert(module.as_str());
+        for (name, method) in foreign_methods(code, &is_foreign) {
+            for call in [format!(".{method}("), format!("{name}::{method}")] {
+                methods.entry(call).or_default().insert(module.as_str());
+            }
         }
     }
     let mut edges = BTreeSet::new();
@@ -411,7 +419,7 @@ fn declared_and_used_names_are_extracted_from_sources() {
     let code = "pub use inner::{Left, right};\npub(super) async fn act() {}\npub struct Thing;\n    pub fn hidden() {}\n";
     assert_eq!(declared_names(code, &|_| String::new()), ["Left", "Thing", "act", "right"].map(str::to_owned).into());
     let methods = "impl Thing {\n    pub(super) const fn act(self) {}\n    fn own() {}\n}\nimpl Own {\n    pub fn none() {}\n}\nimpl From<Thing> for Own {\n}\n";
-    assert_eq!(foreign_methods(methods, &|name| name == "Thing"), ["act"].map(str::to_owned).into());
+    assert_eq!(foreign_methods(methods, &|name| name == "Thing"), [("Thing".to_owned(), "act".to_owned())].into());
     assert_eq!([longest_super_chain("use super::super::x;"), longest_super_chain("use crate::x;")], [2, 0]);
     let user = "use super::{A, b::C};\nuse crate::billing::notify;\nfn f() { super::renew::g() }\n";
     assert_eq!(used_names(user, &["super::", "crate::billing::"]), ["A", "C", "b", "notify", "renew"].map(str::to_owned).into());

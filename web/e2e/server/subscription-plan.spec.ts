@@ -45,6 +45,18 @@ forEachDisplay(({ locale }) => {
       const charges = previewed.lines.filter((line) => !line.startsWith('−'));
       const lines = await page.locator('tbody td.money').allInnerTexts();
       expect(lines.slice(0, charges.length)).toEqual(charges);
+      // The server sends codes and names; the page says them in the reader's language.
+      const detail = await customer.get<InvoiceDetail>(`/api/invoices/${newest?.id}`);
+      const rows = page
+        .getByRole('table', { name: translate('portal:invoice.lines') })
+        .locator('tbody tr.ant-table-row');
+      await expect(rows).toHaveCount(detail.lines.length);
+      for (const [index, line] of detail.lines.entries()) {
+        const names = line.description_params;
+        expect(names?.name_zh, 'products of the demo have Chinese names').toBeTruthy();
+        await expect(rows.nth(index)).toContainText((locale === 'zh' ? names?.name_zh : names?.name) ?? '');
+        if (locale === 'zh') await expect(rows.nth(index)).not.toContainText(line.description ?? '');
+      }
       if (fromBalance) await expect(page.locator('tfoot')).toContainText(fromBalance);
       // If the account balance pays everything, its part is the last amount.
       const paid = previewed.due === '0 SKT' && fromBalance ? fromBalance : previewed.due;

@@ -24,7 +24,7 @@ mod take;
 pub use manifest::{Manifest, TableContent};
 pub use protection::Passphrase;
 pub use restore::{Inspected, RestoreTarget, inspect};
-pub use take::{Source, Summary, take};
+pub use take::{MissingFiles, Source, Summary, take};
 
 use souk_domain::shared::StorageError;
 use std::io;
@@ -42,7 +42,7 @@ pub enum BackupError {
     Bucket(String),
     #[error(
         "{count} files of uploaded versions are not where this command looks for them, such as {example}: name the data folder and the \
-         bucket of the running store"
+         bucket of the running store, or omit them with --omit-missing-files"
     )]
     MissingFiles { count: usize, example: String },
     #[error("{0} exists already: choose another name, or move it away")]

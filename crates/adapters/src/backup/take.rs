@@ -24,6 +24,15 @@ const WAITING: usize = 2;
 const NAMED: &str = "SELECT document AS hash FROM uploaded_versions UNION SELECT bundle FROM uploaded_versions
                      UNION SELECT sha256 FROM version_files";
 
+/// What happens if a file that a version names is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingFiles {
+    /// There is no backup: the source may be wrong.
+    Refuse,
+    /// The backup is written without them: what the database says of money must not depend on a lost bundle.
+    Omit,
+}
+
 /// A store to back up.
 pub struct Source<'s> {
     pub database: &'s Database,
@@ -38,6 +47,7 @@ pub struct Source<'s> {
     /// The store's DID.
     pub store: String,
     pub now: Timestamp,
+    pub missing_files: MissingFiles,
 }
 
 /// What a backup contains.
@@ -47,6 +57,8 @@ pub struct Summary {
     pub files: usize,
     /// The length of the archive, in bytes.
     pub bytes: u64,
+    /// Files that versions name and that are missing.
+    pub missing: usize,
 }
 
 enum Entry {
@@ -71,7 +83,7 @@ enum Entry {
 /// so that it is consistent although the store goes on.
 ///
 /// # Errors
-/// [`BackupError::MissingFiles`] if a file that an uploaded version names is not where the source says.
+/// [`BackupError::MissingFiles`] if a file that an uploaded version names is not where the source says, unless such files are omitted.
 pub async fn take(source: &Source<'_>, destination: &Path, passphrase: Option<Passphrase>) -> Result<Summary, BackupError> {
     let (to_writer, mut entries) = mpsc::channel(WAITING);
     let path = destination.to_owned();
@@ -94,14 +106,14 @@ pub async fn take(source: &Source<'_>, destination: &Path, passphrase: Option<Pa
     let written = writer.await.map_err(|error| BackupError::Encryption(error.to_string()))?;
     // If the writer has stopped, its error is the cause.
     let manifest = written?;
-    sent?;
+    let missing = sent?;
     let Some(manifest) = manifest else { return Err(BackupError::Encryption("the archive has no end".to_owned())) };
     let bytes = std::fs::metadata(destination).map_err(BackupError::file(destination))?.len();
-    Ok(Summary { rows: manifest.rows(), files: manifest.files(), bytes })
+    Ok(Summary { rows: manifest.rows(), files: manifest.files(), bytes, missing })
 }
 
-/// Reads the store. Stops early if the writer has stopped.
-async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), BackupError> {
+/// Reads the store. Stops early if the writer has stopped. Returns how many files are missing.
+async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<usize, BackupError> {
     // The sandbox's snapshot begins after the store's: networks may know more than the store, but not less.
     let mut store = source.database.snapshot().await?;
     let store_tables = copied(Part::Store, tables(&mut store).await?);
@@ -116,7 +128,7 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
     };
     let key = Entry::Content { name: "secret.key".to_owned(), content: source.key.clone().into_bytes() };
     if to.send(key).await.is_err() {
-        return Ok(());
+        return Ok(0);
     }
     let database = send_tables(Part::Store, &mut store, &store_tables, to).await?;
     let mut missing = named_files(&mut store, &store_tables).await?;
@@ -132,12 +144,12 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
             for (hash, path) in stored_files(&source.files)? {
                 missing.remove(&hash);
                 if to.send(Entry::File { hash, path }).await.is_err() {
-                    return Ok(());
+                    return Ok(0);
                 }
             }
         }
     }
-    if let Some(example) = missing.first().filter(|_| !to.is_closed()) {
+    if let Some(example) = missing.first().filter(|_| source.missing_files == MissingFiles::Refuse && !to.is_closed()) {
         return Err(BackupError::MissingFiles { count: missing.len(), example: example.clone() });
     }
     let manifest = Manifest {
@@ -152,7 +164,7 @@ async fn send(source: &Source<'_>, to: &mpsc::Sender<Entry>) -> Result<(), Backu
     };
     // A writer that has stopped reports why.
     drop(to.send(Entry::End(Box::new(manifest))).await);
-    Ok(())
+    Ok(missing.len())
 }
 
 fn copied(part: Part, tables: Vec<Table>) -> Vec<Table> {

@@ -69,13 +69,17 @@ pub(super) const SCANS: [Scan; 3] = [
             "SELECT retry_at AS due FROM invoices WHERE retry_at <= $2 AND clock_id IS NULL AND NOT EXISTS
                  (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id
                   AND (s.on_hold IS NOT NULL OR s.method_id " (among "$1") "))
+             AND NOT EXISTS (SELECT 1 FROM found_payments f
+                 WHERE f.livemode = invoices.livemode AND f.currency_id = invoices.currency_id AND f.handled_at IS NULL AND f.incoming = TRUE)
              ORDER BY retry_at, id LIMIT 1"
         ),
         waiting: sql_per_dialect!(
-            "SELECT COUNT(*) AS count FROM (SELECT subscription_id FROM invoices WHERE retry_at <= $2 AND clock_id IS NULL
-                 ORDER BY retry_at, id LIMIT $3) AS due WHERE EXISTS
+            "SELECT COUNT(*) AS count FROM (SELECT subscription_id, livemode, currency_id FROM invoices
+                 WHERE retry_at <= $2 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $3) AS due WHERE EXISTS
                  (SELECT 1 FROM subscriptions s WHERE s.id = due.subscription_id
-                  AND (s.on_hold IS NOT NULL OR s.method_id " (among "$1") "))"
+                  AND (s.on_hold IS NOT NULL OR s.method_id " (among "$1") "))
+             OR EXISTS (SELECT 1 FROM found_payments f
+                 WHERE f.livemode = due.livemode AND f.currency_id = due.currency_id AND f.handled_at IS NULL AND f.incoming = TRUE)"
         ),
     },
     Scan {

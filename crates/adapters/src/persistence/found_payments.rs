@@ -3,7 +3,7 @@
 use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::operation::{FOUND_PAYMENTS_MAX, FoundPayment, FoundPayments};
-use souk_domain::shared::{MethodId, Mode, StorageError, Timestamp};
+use souk_domain::shared::{CurrencyId, MethodId, Mode, StorageError, Timestamp};
 
 pub struct SqlFoundPayments<'s>(pub &'s mut Connection);
 
@@ -16,6 +16,17 @@ impl FoundPayments for SqlFoundPayments<'_> {
         let query = self.0.query(insert).bind(&payment.method_id).bind(&payment.reference).bind(payment.mode).bind(payment.is_incoming);
         let query = query.bind(&payment.account).bind(payment.amount).bind(&payment.currency_id);
         query.bind(payment.moved_at).bind(payment.found_at).execute().await.map(drop)
+    }
+
+    async fn withdraw(&mut self, method: &MethodId, reference: &str) -> Result<(), StorageError> {
+        let delete = "DELETE FROM found_payments WHERE method_id = $1 AND reference = $2 AND handled_at IS NULL";
+        self.0.query(delete).bind(method).bind(reference).execute().await.map(drop)
+    }
+
+    async fn has_open_incoming(&mut self, mode: Mode, currency: &CurrencyId) -> Result<bool, StorageError> {
+        let select = "SELECT 1 AS found FROM found_payments
+                      WHERE livemode = $1 AND currency_id = $2 AND handled_at IS NULL AND incoming = TRUE LIMIT 1";
+        Ok(self.0.query(select).bind(mode).bind(currency).optional().await?.is_some())
     }
 
     async fn open(&mut self, mode: Mode) -> Result<Vec<FoundPayment>, StorageError> {

@@ -107,6 +107,8 @@ pub(super) const CLAIM_RETRIES: Sql = sql_per_dialect!(
         "WITH due AS MATERIALIZED (SELECT id FROM invoices")
     " WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
           (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND (s.on_hold IS NOT NULL OR s.method_id " (among "$3") "))
+      AND NOT EXISTS (SELECT 1 FROM found_payments f
+          WHERE f.livemode = invoices.livemode AND f.currency_id = invoices.currency_id AND f.handled_at IS NULL AND f.incoming = TRUE)
       ORDER BY retry_at, id LIMIT $2"
     (either
         ") RETURNING *"

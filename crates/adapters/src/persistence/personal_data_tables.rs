@@ -12,8 +12,8 @@ pub(super) struct Exported {
     pub fields: &'static [(&'static str, Kind)],
 }
 
-/// Columns that would let the holder of an export act as the user, or that name an administrator or a reviewer. `attempts.bytes` may be a transaction that
-/// the store has signed and its network has refused for lack of gas: its holder could send it again.
+/// Columns that would let the holder of an export act as the user, or that name an administrator or a reviewer. `attempts.bytes` may be a
+/// transaction that the store has signed and its network has declined for lack of gas: its holder could send it again.
 #[cfg(test)]
 pub(super) const WITHHELD: [&str; 11] = [
     "browser_sessions.token",

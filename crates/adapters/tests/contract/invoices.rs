@@ -5,8 +5,9 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{
     BillingReason, ChangedInvoice, DocumentType, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus, ItemCredit, NewInvoice,
-    Period, ScheduledRetry,
+    Period, ScheduledRetry, Scope,
 };
+use souk_domain::operation::FoundPayment;
 use souk_domain::payment::Description;
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError, Text};
 
@@ -384,11 +385,42 @@ on_both! {
         unit.commit().await.expect("commits");
         let claimed = all_at_once(db, 4, |db, _| async move {
             let mut unit = begin(&db).await;
-            let claimed = unit.invoices().claim_retries(&souk_domain::billing::Scope::Wall, at(9), 5, &[]).await.expect("claims").len();
+            let claimed = unit.invoices().claim_retries(&Scope::Wall, at(9), 5, &[]).await.expect("claims").len();
             unit.commit().await.expect("commits");
             claimed
         });
         assert_eq!(claimed.await.into_iter().sum::<usize>(), 1);
+    }
+
+    async fn an_overdue_invoice_waits_while_a_found_payment_may_have_paid_it(db: &TestDatabase) {
+        insert_checkout(db, &[]).await;
+        issue(db, 1).await;
+        let mut unit = begin(db).await;
+        assert!(unit.invoices().decline_all(&[retry(&id("in_1"), 8)], at(6)).await.expect("declines"));
+        let overdue = unit.invoices().find(&id("in_1")).await.expect("reads").expect("is there");
+        let found = |reference: &str, is_incoming, currency: &str| FoundPayment {
+            mode: Mode::Test,
+            method_id: id("pm_card"),
+            reference: reference.to_owned(),
+            is_incoming,
+            account: String::new(),
+            amount: overdue.total,
+            currency_id: id(currency),
+            moved_at: at(3),
+            found_at: at(5),
+            handled_at: None,
+        };
+        unit.found_payments().add(&found("sent", false, "pc_1")).await.expect("adds");
+        assert!(!unit.found_payments().has_open_incoming(Mode::Test, &id("pc_1")).await.expect("reads"));
+        unit.found_payments().add(&found("received", true, "pc_1")).await.expect("adds");
+        assert!(unit.found_payments().has_open_incoming(Mode::Test, &id("pc_1")).await.expect("reads"));
+        assert_eq!(unit.invoices().claim_retries(&Scope::Wall, at(9), 5, &[]).await.expect("claims"), []);
+        unit.found_payments().withdraw(&id("pm_card"), "received").await.expect("withdraws");
+        unit.found_payments().add(&found("received", true, "pc_1")).await.expect("adds");
+        assert!(unit.found_payments().set_handled(Mode::Test, &id("pm_card"), "received", "zOwner", at(8)).await.expect("handles"));
+        unit.found_payments().withdraw(&id("pm_card"), "received").await.expect("keeps what is handled");
+        assert_eq!(unit.found_payments().open(Mode::Test).await.expect("reads").len(), 1);
+        assert_eq!(unit.invoices().claim_retries(&Scope::Wall, at(9), 5, &[]).await.expect("claims").len(), 1);
     }
 
     async fn a_search_finds_invoices_by_the_beginning_of_their_number(db: &TestDatabase) {

@@ -1,6 +1,6 @@
 //! The errors of the checkout page.
 
-use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
+use super::{CLOCK_NOT_TRUSTED, CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use poem::http::StatusCode;
 use souk_domain::checkout::{
     AddCrossSellError, AdjustQuantityError, CancelCardError, EditItemsError, ExpireError, OpenCardError, ReadSubmittedError,
@@ -44,6 +44,7 @@ impl From<SubmitError> for Problem {
             SubmitError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => Self::of_payer(error),
             SubmitError::Storage(error) => error.into(),
+            SubmitError::ClockNotTrusted => conflict(&error, CLOCK_NOT_TRUSTED),
             SubmitError::Misconfigured => rejected(&error, "NOT_CONFIGURED"),
             SubmitError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
             SubmitError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),

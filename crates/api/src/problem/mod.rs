@@ -31,6 +31,7 @@ pub const BAD_REQUEST: &str = "Sorry, request error";
 pub const FAILED: &str = "Sorry, something went wrong.";
 
 // Codes that several use cases share.
+const CLOCK_NOT_TRUSTED: &str = "CLOCK_NOT_TRUSTED";
 const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
 const SIGN_IN_AGAIN: &str = "SIGN_IN_AGAIN";
 const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";

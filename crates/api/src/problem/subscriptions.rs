@@ -1,6 +1,6 @@
 //! The errors of subscriptions, their invoices and stakes.
 
-use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
+use super::{CLOCK_NOT_TRUSTED, CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
     CancelError, ClockError, CombineError, EndOverdraftError, IllegalChange, OverdraftError, OverdueError, PayByCardError,
     PaymentChangeError, PaymentTargetError, PlanError, PrepareOverduePaymentError, QueryStakeError, ReadPlansError, ReadUsageError,
@@ -8,7 +8,6 @@ use souk_domain::billing::{
     SubmitOverduePaymentError, SubscriptionError, VoidError,
 };
 
-const CLOCK_NOT_TRUSTED: &str = "CLOCK_NOT_TRUSTED";
 const CONTENDED: &str = "CONTENDED";
 const DEPOSIT_TOO_SMALL: &str = "DEPOSIT_TOO_SMALL";
 const NOTHING_OVERDUE: &str = "NOTHING_OVERDUE";

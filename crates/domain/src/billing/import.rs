@@ -6,7 +6,7 @@ use super::dunning;
 use super::renew;
 use super::{BillingError, Due, Invoice, Scope};
 use crate::context::Context;
-use crate::operation::{CLOCK_TOLERANCE, FoundPayment, find_restore};
+use crate::operation::{FoundPayment, Restore, find_import};
 use crate::payment::{self, Attempt, ChargedPeriod, Method, Movement, RailError, SettlementError};
 use crate::shared::{AttemptId, Mode, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -16,6 +16,8 @@ use std::time::Duration;
 const IMPORT_MARGIN: Duration = Duration::from_secs(3_600);
 /// The most periods of a subscription that are billed up to one charge. A charge further in the future of the backup is listed instead.
 const PERIODS_MAX: usize = 1_000;
+/// The subject of the lock under which processes that import at once agree about what a movement belongs to.
+const FOUND_PAYMENTS: &str = "found payments";
 
 /// Why the movements of a method are not completely imported.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +32,7 @@ enum ImportError {
     Storage(#[from] StorageError),
     #[error("the network has not decided yet about {0}, which pays the same invoice")]
     Undecided(AttemptId),
-    #[error("a charged period begins at {}, when this machine's clock will have passed it", .0.to_iso())]
+    #[error("a charged period begins at {}, which this machine's clock has not reached", .0.to_iso())]
     Ahead(Timestamp),
 }
 
@@ -39,7 +41,18 @@ enum ImportError {
 #[tracing::instrument(skip_all)]
 pub async fn import_movements(ctx: &Context) -> Result<(), StorageError> {
     let began = ctx.now();
-    let Some(restore) = find_restore(ctx).await?.filter(|restore| restore.imports_at(began)) else { return Ok(()) };
+    let Some(restore) = find_import(ctx, began).await? else { return Ok(()) };
+    // A period that the original has charged is not billed before it has begun by this clock, so the clock must be right.
+    let failures =
+        if ctx.trust.is_trusted() { import_all(ctx, &restore).await? } else { vec!["the clock of this machine is doubted".to_owned()] };
+    let failure = (!failures.is_empty()).then(|| failures.join("; "));
+    let mut unit = ctx.store.begin().await?;
+    unit.restores().record_import(&restore, began, failure.as_deref()).await?;
+    unit.commit().await
+}
+
+/// Returns why the import is not complete.
+async fn import_all(ctx: &Context, restore: &Restore) -> Result<Vec<String>, StorageError> {
     let since = restore.backup_at.minus(IMPORT_MARGIN);
     let mut failures = Vec::new();
     for mode in [Mode::Live, Mode::Test] {
@@ -54,10 +67,7 @@ pub async fn import_movements(ctx: &Context) -> Result<(), StorageError> {
             }
         }
     }
-    let failure = (!failures.is_empty()).then(|| failures.join("; "));
-    let mut unit = ctx.store.begin().await?;
-    unit.restores().record_import(&restore, began, failure.as_deref()).await?;
-    unit.commit().await
+    Ok(failures)
 }
 
 async fn import_method(ctx: &Context, method: &Method, since: Timestamp) -> Result<(), ImportError> {
@@ -137,10 +147,15 @@ async fn attempt_of(ctx: &Context, movement: &Movement, period: &ChargedPeriod) 
         }
         drop(unit);
         if !bill_next(ctx, &period.subscription, period.start).await? {
-            return Ok(None);
+            break;
         }
     }
-    Ok(None)
+    // Another process that imports may have billed the period meanwhile.
+    let invoice = invoice_of(ctx.store.read().await?.as_mut(), period).await?;
+    match invoice {
+        Some(invoice) => attempt_for(ctx, movement, invoice).await,
+        None => Ok(None),
+    }
 }
 
 async fn invoice_of(unit: &mut dyn UnitOfWork, period: &ChargedPeriod) -> Result<Option<Invoice>, StorageError> {
@@ -158,9 +173,9 @@ async fn bill_next(ctx: &Context, id: &SubscriptionId, until: Timestamp) -> Resu
     if subscription.clock_id.is_some() || subscription.period.end > until {
         return Ok(false);
     }
-    if until > now {
-        // The clock of the original may have been a little ahead of this one. Released now, this store would charge the period again.
-        return if until <= now.plus(CLOCK_TOLERANCE) { Err(ImportError::Ahead(until)) } else { Ok(false) };
+    if subscription.ended_at.is_none() && until > now {
+        // The clock of the original was ahead of this one. Released now, this store would charge the period again.
+        return Err(ImportError::Ahead(until));
     }
     if subscription.is_undecided() {
         let released = subscription.released(now);
@@ -211,11 +226,14 @@ async fn attempt_for(ctx: &Context, movement: &Movement, invoice: Invoice) -> Re
 /// Makes an unsent attempt the one that the network knows under this reference.
 async fn adopt(ctx: &Context, attempt: &Attempt, movement: &Movement) -> Result<bool, ImportError> {
     let mut unit = ctx.store.begin().await?;
+    unit.lock(FOUND_PAYMENTS).await?;
     let is_adopted = unit.attempts().adopt(&attempt.id, &movement.reference, ctx.now()).await?;
+    unit.found_payments().withdraw(&attempt.method_id, &movement.reference).await?;
     unit.commit().await?;
     Ok(is_adopted)
 }
 
+/// Lists a movement, unless another process that imports has found meanwhile to what it belongs.
 async fn list_for_owner(ctx: &Context, method: &Method, movement: &Movement) -> Result<(), ImportError> {
     let found = FoundPayment {
         mode: method.mode,
@@ -230,7 +248,10 @@ async fn list_for_owner(ctx: &Context, method: &Method, movement: &Movement) -> 
         handled_at: None,
     };
     let mut unit = ctx.store.begin().await?;
-    unit.found_payments().add(&found).await?;
+    unit.lock(FOUND_PAYMENTS).await?;
+    if known_attempt(unit.as_mut(), method, movement).await?.is_none() {
+        unit.found_payments().add(&found).await?;
+    }
     unit.commit().await?;
     Ok(())
 }

@@ -30,6 +30,10 @@ pub struct FoundPayment {
 pub trait FoundPayments: Send {
     /// Adds a payment, once.
     async fn add(&mut self, payment: &FoundPayment) -> Result<(), StorageError>;
+    /// Removes a payment that nobody has dealt with, because it belongs to something after all.
+    async fn withdraw(&mut self, method: &MethodId, reference: &str) -> Result<(), StorageError>;
+    /// Whether an incoming payment in this currency waits for the owner. It can have paid an invoice at the original.
+    async fn has_open_incoming(&mut self, mode: Mode, currency: &CurrencyId) -> Result<bool, StorageError>;
     /// Payments that nobody has dealt with yet, newest first, at most [`FOUND_PAYMENTS_MAX`].
     async fn open(&mut self, mode: Mode) -> Result<Vec<FoundPayment>, StorageError>;
     /// Records that an owner has dealt with it. False: it is not open.

@@ -25,7 +25,7 @@ pub use hourly_counts::{HOUR, HourlyCounts, hour_of};
 pub use installation::{Installation, InstallationProbe, KeyPlace, KnownInstallation, SeenProxy};
 pub use process_report::{ProcessReport, ProcessReports, REPORT_LIFETIME, ReportKind};
 pub use restore::{
-    ConfirmStoppedError, ImportFailure, PARALLEL_RUN_ALLOWANCE, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores,
-    check_restore_hold, confirm_stopped, find_restore, skip_import,
+    ConfirmStoppedError, ImportFailure, PARALLEL_RUN_ALLOWANCE, RESTORE_PAUSE, Restore, RestoreHeld, RestoreHold, Restores, SETTLING_TIME,
+    check_restore_hold, confirm_stopped, find_import, find_restore, skip_import,
 };
 pub use visitor_limits::*;

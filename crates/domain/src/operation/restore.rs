@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::shared::{StorageError, Timestamp};
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a job that cannot stay due waits before it is looked at again.
@@ -39,6 +40,10 @@ pub struct ImportFailure {
     pub reason: String,
     pub at: Timestamp,
 }
+
+/// How long after the statement that the original is stopped the last import begins. A network lists a payment that the original has sent
+/// at its end only after a moment: a chain once it is in a block and its index.
+pub const SETTLING_TIME: Duration = Duration::from_secs(120);
 
 /// An incomplete import is repeated after this time, because it asks the networks for everything again.
 const IMPORT_RETRY_DELAY: Duration = Duration::from_secs(30);
@@ -98,21 +103,47 @@ pub trait Restores: Send {
 /// Whether this process holds back what a restored store must not do yet. It begins with the stored state, and can only end: a database
 /// that a process has opened is not empty, so nobody restores into it.
 #[derive(Debug, Default)]
-pub struct RestoreHold(AtomicBool);
+pub struct RestoreHold {
+    is_held: AtomicBool,
+    /// [`SETTLING_TIME`], except in tests.
+    settling_time: Duration,
+    /// The statement that this process has seen last, and when.
+    seen: Mutex<Option<SeenStatement>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct SeenStatement {
+    stopped_at: Timestamp,
+    seen_at: Timestamp,
+}
 
 impl RestoreHold {
     #[must_use]
-    pub const fn new(is_held: bool) -> Self {
-        Self(AtomicBool::new(is_held))
+    pub const fn new(is_held: bool, settling_time: Duration) -> Self {
+        Self { is_held: AtomicBool::new(is_held), settling_time, seen: Mutex::new(None) }
     }
 
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.is_held.load(Ordering::Acquire)
     }
 
     fn end(&self) {
-        self.0.store(false, Ordering::Release);
+        self.is_held.store(false, Ordering::Release);
+    }
+
+    /// Whether networks list by now what the original had sent when it was stopped. Measured by this process alone, because the clock of
+    /// the one that recorded the statement can be another.
+    fn has_settled(&self, stopped_at: Timestamp, now: Timestamp) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = match *seen {
+            Some(SeenStatement { stopped_at: before, seen_at }) if before == stopped_at && seen_at <= now => seen_at,
+            _ => {
+                *seen = Some(SeenStatement { stopped_at, seen_at: now });
+                now
+            }
+        };
+        now >= since.plus(self.settling_time)
     }
 }
 
@@ -150,6 +181,17 @@ pub async fn confirm_stopped(ctx: &Context, by: &str) -> Result<Restore, Confirm
     unit.commit().await?;
     tracing::warn!(by, "the original of this restored store is confirmed to be stopped");
     Ok(restore)
+}
+
+/// The restore of a held store if an import begins at `now`: see [`Restore::imports_at`]. After the statement of an owner it begins once the
+/// networks list what the original had sent at its end.
+pub async fn find_import(ctx: &Context, now: Timestamp) -> Result<Option<Restore>, StorageError> {
+    let restore = find_restore(ctx).await?.filter(|restore| restore.imports_at(now));
+    let has_settled = |restore: &Restore| match (restore.stopped_at, ctx.networks.restore_hold()) {
+        (Some(stopped_at), Some(hold)) => hold.has_settled(stopped_at, now),
+        _ => true,
+    };
+    Ok(restore.filter(has_settled))
 }
 
 /// Counts the import as complete although a network cannot be asked, such as one whose account is closed. An owner answers for what it may
@@ -218,10 +260,28 @@ mod tests {
 
     #[test]
     fn a_hold_begins_as_stored_and_only_ends() {
-        let hold = RestoreHold::new(true);
+        let hold = RestoreHold::new(true, Duration::ZERO);
         assert!(hold.is_held());
         hold.end();
         assert!(!hold.is_held());
         assert!(!RestoreHold::default().is_held());
+    }
+
+    #[test]
+    fn the_last_import_begins_a_while_after_this_process_has_seen_the_statement() {
+        let hold = RestoreHold::new(true, Duration::from_secs(120));
+        for (stopped, now, expected) in [
+            (100, 5_000, false),
+            (100, 5_119, false),
+            (100, 5_120, true),
+            // Another restore was confirmed.
+            (200, 5_121, false),
+            // The clock was set back.
+            (200, 4_000, false),
+            (200, 4_120, true),
+        ] {
+            assert_eq!(hold.has_settled(at(stopped), at(now)), expected, "stopped at {stopped}, seen at {now}");
+        }
+        assert!(RestoreHold::new(true, Duration::ZERO).has_settled(at(1), at(1)));
     }
 }

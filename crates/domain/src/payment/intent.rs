@@ -242,7 +242,7 @@ pub struct Attempt {
     /// The period that an automatic charge pays.
     pub period: Option<ChargedPeriod>,
     pub last_error: Option<Decline>,
-    /// What the network moved instead of `amount`, if it was another amount.
+    /// What the network moved instead of `amount`, if that was a different amount.
     pub moved: Option<Moved>,
     /// The number of queries without a final answer.
     pub checks: u32,
@@ -415,7 +415,7 @@ pub trait Attempts: Send {
     /// The attempts on hold of a class and mode. Payments are in the order of the intents that were to be paid, newest first, and
     /// `starting_after` is such an intent, which has at most one of them. Transfers are in the order of their own ids, newest first.
     async fn on_hold(&mut self, class: HoldClass, mode: Mode, page: &Page) -> Result<Listed<Attempt>, StorageError>;
-    /// Puts an open attempt on hold: its network moved another amount. False: it has ended or is on hold already.
+    /// Puts an open attempt on hold: its network moved a different amount. False: it has ended or is on hold already.
     async fn hold(&mut self, id: &AttemptId, moved: &Moved, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets the status of an attempt on hold to declined. Returns true to exactly one caller.
     async fn decline_held(&mut self, id: &AttemptId, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;

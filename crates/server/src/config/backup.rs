@@ -28,6 +28,10 @@ pub struct BackupArgs {
     /// Do not encrypt the backup. Anyone who can read it has the store's key.
     #[arg(long, conflicts_with_all = ["passphrase", "passphrase_file"])]
     pub plain: bool,
+    /// Write the backup although files of versions are missing in the store, without them. Otherwise that is an error, because the options
+    /// may name another folder or bucket than those of the store.
+    #[arg(long)]
+    pub omit_missing_files: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -46,6 +46,7 @@ impl Settings {
             .env("NO_COLOR", "1")
             .env("SOUK_LOG", "warn,souk=debug")
             .env("SOUK_DATA", &self.data)
+            .env("SOUK_RESTORE_SETTLING_SECONDS", "0")
             .args(words)
             .stdin(Stdio::null())
             .kill_on_drop(true);

@@ -44,7 +44,7 @@ interface OnHoldSectionProps<T extends Held> {
   dialog: (props: DialogProps<T>) => ReactNode;
 }
 
-/** What is on hold because its network moved another amount, with the decision of the store. Nothing if there is none. */
+/** What is on hold because its network moved a different amount, with the decision of the store. Nothing if there is none. */
 export function OnHoldSection<T extends Held>({ id, texts, query, columns, reason, dialog }: OnHoldSectionProps<T>) {
   const { t, language } = useTexts();
   const [page, setPage] = useState(1);

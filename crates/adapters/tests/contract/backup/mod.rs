@@ -5,7 +5,7 @@ mod pairs;
 mod rows;
 
 use sha2::{Digest, Sha256};
-use souk_adapters::backup::{BackupError, Inspected, Passphrase, RestoreTarget, Source, Summary, inspect, take};
+use souk_adapters::backup::{BackupError, Inspected, MissingFiles, Passphrase, RestoreTarget, Source, Summary, inspect, take};
 use souk_adapters::persistence::Database;
 use souk_domain::shared::Timestamp;
 use std::path::Path;
@@ -18,6 +18,15 @@ fn passphrase(text: &str) -> Option<Passphrase> {
 
 /// Backs up a database and the files in the folder `files` beside the archive.
 async fn back_up(database: &Database, archive: &Path, passphrase: Option<Passphrase>) -> Result<Summary, BackupError> {
+    back_up_with(database, archive, passphrase, MissingFiles::Refuse).await
+}
+
+async fn back_up_with(
+    database: &Database,
+    archive: &Path,
+    passphrase: Option<Passphrase>,
+    missing_files: MissingFiles,
+) -> Result<Summary, BackupError> {
     let source = Source {
         database,
         sandbox: None,
@@ -26,6 +35,7 @@ async fn back_up(database: &Database, archive: &Path, passphrase: Option<Passphr
         key: KEY.to_owned(),
         store: "zNKstore".to_owned(),
         now: Timestamp::from_seconds(1_800_000_000),
+        missing_files,
     };
     take(&source, archive, passphrase).await
 }

@@ -1,8 +1,8 @@
 //! Every row of every table reaches the other database as it was.
 
 use super::rows::{BUNDLE, Schema};
-use super::{back_up, passphrase, restore, store_bundle};
-use souk_adapters::backup::{BackupError, EXCLUDED, inspect};
+use super::{back_up, back_up_with, passphrase, restore, store_bundle};
+use souk_adapters::backup::{BackupError, EXCLUDED, MissingFiles, inspect};
 use souk_adapters::testing::TestDatabase;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -14,6 +14,8 @@ async fn copies_every_table(source: TestDatabase, target: TestDatabase, protecti
     let incomplete = back_up(&source, &archive, None).await.expect_err("a bundle is missing");
     assert!(matches!(&incomplete, BackupError::MissingFiles { count: 1, .. }), "{incomplete}");
     assert!(!archive.exists(), "an incomplete backup was left");
+    let without = back_up_with(&source, &folder.path().join("without"), None, MissingFiles::Omit).await.expect("backs up the rest");
+    assert_eq!((without.files, without.missing), (0, 1));
     let hash = store_bundle(&archive);
     // A file that was not completed.
     std::fs::write(folder.path().join("files").join(&hash[..2]).join(format!(".{hash}.1.0")), "a bun").expect("writes");

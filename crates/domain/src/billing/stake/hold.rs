@@ -1,4 +1,4 @@
-//! Transfers of stakes on hold: the network moved another amount into or out of a deposit than requested.
+//! Transfers of stakes on hold: the network moved a different amount into or out of a deposit than requested.
 
 use super::plan_deposit::deposit_declined;
 use super::posting::{post_stake, record_stake_statement};

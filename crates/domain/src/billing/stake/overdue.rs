@@ -83,6 +83,10 @@ async fn overdue_among(unit: &mut dyn UnitOfWork, stake: &Stake, mut invoices: V
     invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let in_flight = unit.attempts().in_flight(&ids).await?;
+    // A restored store: one of the invoices may be paid at the original. The owner decides about that payment first.
+    if !invoices.is_empty() && unit.found_payments().has_open_incoming(stake.mode, &stake.currency_id).await? {
+        return Ok(OverdueInvoices { is_in_flight: true, ..OverdueInvoices::default() });
+    }
     invoices.retain(|invoice| is_overdue(stake, invoice) && !in_flight.contains(&invoice.id));
     let fees = invoices.iter().filter(|invoice| invoice.reason == BillingReason::OverdraftProtection);
     let fees = fees.map(|invoice| invoice.id.clone()).collect();

@@ -66,16 +66,20 @@ pub(super) async fn load(ctx: &Context, submission: &Submission, now: Timestamp)
         }
     }
     let stake = stake_of(unit.as_mut(), &session).await?;
-    let (mut customer_now, mut trial_used) = (now, false);
+    let (mut customer_now, mut trial_used, mut has_clock) = (now, false, false);
     if let Some(CustomerStatus { customer, has_overdue, .. }) = &customer_status {
         if *has_overdue {
             return Err(SubmitError::CustomerLimited);
         }
         if session.kind != SessionMode::Payment {
             let clock = unit.clocks().of_customer(&customer.id).await?;
+            has_clock = clock.is_some();
             customer_now = time_of(ctx, unit.as_mut(), clock.map(|clock| clock.id).as_ref()).await?;
             trial_used = has_used_trial(unit.as_mut(), &session, &recurring_products(&items), &customer.id).await?;
         }
+    }
+    if session.kind != SessionMode::Payment && !has_clock && !ctx.trust.knows_time() {
+        return Err(SubmitError::ClockNotTrusted);
     }
     if session.requires_cross_sell
         && !session.items.iter().any(|item| item.cross_sell)

@@ -61,6 +61,9 @@ pub enum SubmitError {
     Expired,
     #[error("Seems this checkoutSession is not configured properly")]
     Misconfigured,
+    /// The first period of a subscription would begin at a time that may be wrong.
+    #[error("The server's clock may be wrong. The store has to correct or confirm it.")]
+    ClockNotTrusted,
     #[error("This payment method is not supported")]
     MethodNotSupported,
     #[error("Currency not configured for price")]

@@ -30,17 +30,31 @@ impl ClockGuard {
 
     /// Whether this process knows anything about the time that its clock does not say.
     pub(in crate::operation) fn has_evidence(&self, now: Moment) -> bool {
-        self.network_agrees(now) || self.corrected.is_some() || self.difference(now).is_some()
+        if self.network_agrees(now) {
+            return true;
+        }
+        match self.difference(now) {
+            Some(Difference { source: TimeSource::Network, start }) => self.judge_network(now, now.by_start(start)).is_some(),
+            difference => self.corrected.is_some() || difference.is_some(),
+        }
     }
 
-    /// A network decides, unless it is wrong itself. It is wrong if the clock was not set since a network agreed with it, or if it is behind
-    /// a time that had passed before this process heard any; later marks are those of the doubted clock. A network that is ahead is
-    /// believed only if something else says that the clock is behind.
+    /// A network decides, unless it is wrong itself. One that is ahead is believed only if something else says that the clock is behind.
     fn by_network(&self, now: Moment, theirs: Timestamp) -> Timestamp {
+        self.judge_network(now, theirs).unwrap_or(now.wall)
+    }
+
+    /// The time while a network contradicts the clock; `None`: one of them is wrong, and nothing says which. The network is wrong if the
+    /// clock was not set since a network agreed with it, or if the network is behind a time that had passed before this process heard any;
+    /// later marks are those of the doubted clock.
+    fn judge_network(&self, now: Moment, theirs: Timestamp) -> Option<Timestamp> {
         let is_confirmed = self.start_by_network.is_some_and(|start| !differs(now.start_by(now.wall).saturating_sub(start)));
         let is_behind_mark = self.first_mark.is_some_and(|mark| is_behind(theirs, mark));
         let is_clock_behind = self.mark.is_some_and(|mark| is_behind(now.wall, mark)) || self.has_jumped(now);
-        if is_confirmed || is_behind_mark || (theirs > now.wall && !is_clock_behind) { now.wall } else { theirs }
+        if is_confirmed || is_behind_mark {
+            return Some(now.wall);
+        }
+        (theirs <= now.wall || is_clock_behind).then_some(theirs)
     }
 
     /// The clock is behind the mark. If this process has seen it jump, it knows how far; otherwise not less time has passed than its own.
@@ -107,6 +121,21 @@ mod tests {
         ];
         for (name, events, expected) in cases {
             assert_eq!(ahead(events), *expected, "{name}: {events:?}");
+        }
+    }
+
+    #[test]
+    fn a_network_that_is_ahead_is_no_evidence_unless_something_decides_between_it_and_the_clock() {
+        for (name, events, expected) in [
+            ("nothing else is known", vec![Network("a", YEARS)], false),
+            ("a mark agrees with both", vec![Mark(-HOUR), Network("a", YEARS)], false),
+            ("a network agreed before", vec![Network("b", 0), Network("a", YEARS)], true),
+            ("the clock is behind a mark", vec![Wall(-YEARS), Mark(0), Network("a", 0)], true),
+            ("the clock was set back", vec![Wall(0), Wall(-HOUR), Network("a", 0)], true),
+            ("it is behind", vec![Wall(YEARS), Network("a", 0)], true),
+        ] {
+            let (guard, now) = after(&events);
+            assert_eq!(guard.has_evidence(now), expected, "{name}");
         }
     }
 }

@@ -241,3 +241,99 @@ for (const [path, role, title] of [
     expect(recorded.calls.some(({ path: called }) => /uploads|review|developer\/apps/.test(called))).toBe(false);
   });
 }
+
+const published = { status: 'PUBLISHED', published_at: NOW, requested_at: NOW } as const;
+
+test('a developer withdraws a version with a reason, and offers it again', async ({ page }) => {
+  const recorded = await open(page, own, {
+    role: 'developer',
+    reviews: { reviews: [review({ current: '1.3.0', version: published })] },
+  });
+  await page.getByRole('button', { name: 'Withdraw version' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Withdraw version' }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await dialog.getByLabel('Reason').fill('It loses files.');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Withdraw version' }).click();
+  await expect(page.getByText('Its developer has withdrawn this version.')).toBeVisible();
+  await expect(page.getByRole('link', { name: 'View in the store' })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Offer again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Offer again' }).click();
+  await expect(page.getByText('New installs get this version.')).toBeVisible();
+  expect(stepsOf(recorded)).toEqual([{ step: 'yank', comment: 'It loses files.' }, { step: 'undo_yank' }]);
+});
+
+test('a developer rolls an app back to an earlier version', async ({ page }) => {
+  const recorded = await open(page, own, {
+    role: 'developer',
+    reviews: { reviews: [review({ current: '1.4.0', app: { latest: '1.4.0' }, version: published })] },
+  });
+  await page.getByRole('button', { name: 'Roll back to this version' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back to this version' }).click();
+  await expect(page.getByText('New installs get this version.')).toBeVisible();
+  expect(stepsOf(recorded)).toEqual([{ step: 'roll_back' }]);
+});
+
+test('a developer schedules a publication, and cancels the schedule', async ({ page }) => {
+  const recorded = await open(page, own, {
+    role: 'developer',
+    reviews: { reviews: [review({ need: null, app: { category_id: 'cat_media' }, version: { status: 'APPROVED' } })] },
+  });
+  await page.getByRole('button', { name: 'Schedule publication' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Schedule publication' }).click();
+  await expect(dialog.getByRole('alert')).toHaveText('Choose a time within the next year.');
+  await dialog.getByLabel('Publish at').fill('2026-12-01 08:00');
+  await dialog.getByLabel('Publish at').press('Enter');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Schedule publication' }).click();
+  await expect(page.getByText('Scheduled for')).toBeVisible();
+  await expect(page.getByRole('list').filter({ hasText: 'scheduled the publication for' })).toBeVisible();
+  await page.getByRole('button', { name: 'Cancel schedule' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel schedule' }).click();
+  await expect(page.getByRole('button', { name: 'Schedule publication' })).toBeVisible();
+  const [scheduled, ended] = stepsOf(recorded);
+  expect(scheduled).toEqual({ step: 'schedule', publish_at: new Date('2026-12-01T08:00').toISOString() });
+  expect(ended).toEqual({ step: 'unschedule' });
+});
+
+test('an administrator blocks an app, whose developer reads the reason, and unblocks it', async ({ page }) => {
+  const recorded = await open(page, judged, {
+    role: 'admin',
+    reviews: { reviews: [review({ role: 'admin', current: '1.3.0', version: published })] },
+  });
+  await page.getByRole('button', { name: 'Block app', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('It sends passwords to strangers.');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Block app' }).click();
+  await expect(page.getByText('Reason: It sends passwords to strangers.')).toBeVisible();
+  await page.getByRole('button', { name: 'Unblock app' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Unblock app' }).click();
+  await expect(page.getByRole('button', { name: 'Block app', exact: true })).toBeVisible();
+  expect(stepsOf(recorded).map((step) => (step as { step: string }).step)).toEqual(['block', 'unblock']);
+});
+
+for (const display of displaySettings) {
+  test(`a developer changes the settings of an app, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+    await applyDisplaySettings(page, display);
+    const { calls } = await serve(page, {
+      signedIn: true,
+      role: 'developer',
+      reviews: { reviews: versionsOf('app_owner') },
+    });
+    await page.goto(`/developer/apps/${APP}`);
+    const automatic = page.getByRole('switch', { name: /^Publish updates automatically$|^自动发布更新$/ });
+    const listed = page.getByRole('switch', { name: /^Show the app in the store$|^在商店中展示此应用$/ });
+    await expect(automatic).not.toBeChecked();
+    await automatic.click();
+    await expect(automatic).toBeChecked();
+    await expect(page.getByText(/^Until |^有效期至/)).toBeVisible();
+    await listed.click();
+    await expect(listed).not.toBeChecked();
+    await expectAccessible(page);
+    const settings = calls.filter(({ method }) => method === 'PUT').map(({ body }) => body);
+    expect(settings).toEqual([{ days: 365 }, { private: true }]);
+  });
+}

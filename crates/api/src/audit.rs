@@ -88,7 +88,9 @@ const fn is_of_publishing(operation: Operation) -> bool {
 /// What developers and reviewers do, who are no administrators: becoming a developer, access tokens, versions.
 const fn is_of_developer(operation: Operation) -> bool {
     let with_tokens = matches!(operation, Operation::CreateAccessToken | Operation::DeleteAccessToken);
-    with_tokens || matches!(operation, Operation::AcceptInvitation | Operation::ReviewVersion)
+    with_tokens
+        || matches!(operation, Operation::AcceptInvitation | Operation::ReviewVersion)
+        || matches!(operation, Operation::SetAutoPublish | Operation::SetVisibility)
 }
 
 /// The operation of a write to this path; `None`: it is not recorded.
@@ -151,6 +153,8 @@ fn operation_of(method: &Method, path: &str) -> Option<Operation> {
         ("DELETE", ["console", "developers", _]) => Operation::RevokePassport,
         ("POST", ["invitations", "accept"]) => Operation::AcceptInvitation,
         ("PUT", ["apps", _, "versions", _, "review"]) => Operation::ReviewVersion,
+        ("PUT", ["developer", "apps", _, "visibility"]) => Operation::SetVisibility,
+        ("PUT", ["developer", "apps", _, "auto-publish"]) => Operation::SetAutoPublish,
         ("PUT", ["console", "preferences"]) => Operation::UpdatePreferences,
         ("POST", ["test-clocks"]) => Operation::CreateTestClock,
         ("POST", ["test-clocks", _, "advance"]) => Operation::AdvanceTestClock,

@@ -36,7 +36,12 @@ fn resources() -> impl OpenApi {
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
         (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
         (routes::preferences::PreferencesApi, routes::access_tokens::AccessTokensApi),
-        (routes::reviews::DeveloperAppsApi, routes::reviews::ReviewsApi, routes::reviews::ConsoleReviewsApi),
+        (
+            routes::reviews::DeveloperAppsApi,
+            routes::reviews::ReviewsApi,
+            routes::reviews::ConsoleReviewsApi,
+            routes::publication_log::PublicationLogApi,
+        ),
         (routes::invitations::InvitationsApi, routes::invitations::ConsoleInvitationsApi, routes::invitations::DevelopersApi),
     )
 }

@@ -18,6 +18,7 @@ use crate::publishing::StoredPreferences;
 use crate::publishing::access_tokens::AccessTokens;
 use crate::publishing::bundle::Uploads;
 use crate::publishing::invitations::Invitations;
+use crate::publishing::publication_log::PublicationLog;
 use crate::publishing::review::Reviews;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
@@ -130,6 +131,7 @@ pub trait UnitOfWork: Send {
     fn invitations(&mut self) -> Box<dyn Invitations + '_>;
     fn preferences(&mut self) -> Box<dyn StoredPreferences + '_>;
     fn reviews(&mut self) -> Box<dyn Reviews + '_>;
+    fn publication_log(&mut self) -> Box<dyn PublicationLog + '_>;
     fn personal_data(&mut self) -> Box<dyn PersonalData + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;

@@ -314,7 +314,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
         owner_mails: mails.clone(),
-        token_mails: mails,
+        token_mails: mails.clone(),
+        review_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),

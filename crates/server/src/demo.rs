@@ -12,7 +12,7 @@ use souk_domain::payment::{Currency, MethodKind};
 use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
 use souk_domain::shared::{Amount, CategoryId, Mode, PaymentLinkId, PriceId, ProductId, StorageError, Timestamp, VersionId};
 use souk_domain::storage::UnitOfWork;
-use souk_domain::store::{App, AppVersion, Category, Developer, Files, Screenshot};
+use souk_domain::store::{App, AppVersion, Availability, Category, Developer, Files, Screenshot};
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -123,6 +123,8 @@ async fn insert_app(
     let (_, size) = files.bundles.first().cloned().unwrap_or_default();
     let row = App {
         did: placement.did.clone(),
+        availability: Availability::Available,
+        is_listed: true,
         name: app.name.clone(),
         title: app.title.clone(),
         description: app.description.clone(),
@@ -156,6 +158,7 @@ async fn insert_app(
             sha256,
             size,
             published_at,
+            is_yanked: false,
         };
         unit.apps().insert_version(&row).await?;
     }

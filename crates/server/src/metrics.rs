@@ -152,7 +152,13 @@ impl Handler for CountedJobs {
         self.metrics.jobs.get_or_create(&JobLabels { topic: topic.name(), outcome }).inc();
         if matches!(
             topic,
-            Topic::ReceiptMail | Topic::BillingMail | Topic::ReminderMail | Topic::ConfirmationMail | Topic::OwnerMail | Topic::TokenMail
+            Topic::ReceiptMail
+                | Topic::BillingMail
+                | Topic::ReminderMail
+                | Topic::ConfirmationMail
+                | Topic::OwnerMail
+                | Topic::TokenMail
+                | Topic::ReviewMail
         ) {
             self.metrics.mails.get_or_create(&MailLabels { outcome }).inc();
         }

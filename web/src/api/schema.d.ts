@@ -8812,6 +8812,124 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/developer/apps/{did}/visibility": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Make an app private, or list it again. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["VisibilityInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps/{did}/auto-publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Let the store publish updates of an app by itself for some days, as soon as they may be published, or end that. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AutoPublishInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/apps/{did}/uploads": {
         parameters: {
             query?: never;
@@ -8918,7 +9036,7 @@ export interface paths {
                 };
             };
         };
-        /** Take a step of the review, or publish the version. */
+        /** Take a step of the review, publish or yank the version, or block its app. */
         put: {
             parameters: {
                 query?: never;
@@ -8997,6 +9115,65 @@ export interface paths {
                     };
                     content: {
                         "application/json; charset=utf-8": components["schemas"]["QueuedVersionList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/publication-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public log of the versions that were published, yanked or brought back, and of the apps that were blocked or unblocked. Each
+         *     entry contains the hash of the one before it. Returns the entries after `after`, 100 of them unless `limit` says otherwise.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    after?: number;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PublicationLog"];
                     };
                 };
                 /** @description The request is rejected */
@@ -9534,6 +9711,8 @@ export interface components {
             size: number;
             created_at: string;
             updated_at: string;
+            /** @description available, blocked or withdrawn: the store offers it, has blocked it, or has no version of it any more. */
+            availability: string;
             /** @description Whether the caller may download it. */
             entitled: boolean;
         };
@@ -9572,6 +9751,8 @@ export interface components {
             size: number;
             created_at: string;
             updated_at: string;
+            /** @description available, blocked or withdrawn: the store offers it, has blocked it, or has no version of it any more. */
+            availability: string;
             /** @description Whether the caller may download it. */
             entitled: boolean;
             /** @description The subscription plans of the app. */
@@ -9663,6 +9844,14 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["AuditEntry"][];
+        };
+        /** AutoPublishInput */
+        AutoPublishInput: {
+            /**
+             * Format: uint32
+             * @description For how many days from now the store publishes updates by itself, 1 to 365; `null`: it does not any more.
+             */
+            days?: number | null;
         };
         /** BalancePayoutInput */
         BalancePayoutInput: {
@@ -11465,6 +11654,44 @@ export interface components {
             phone?: string;
             address?: components["schemas"]["Address"];
         };
+        /** PublicationEntry */
+        PublicationEntry: {
+            /**
+             * Format: uint64
+             * @description From 1, without gaps.
+             */
+            sequence: number;
+            created_at: string;
+            /** @description publish, yank, undo_yank, block or unblock. */
+            action: string;
+            /** @description The DID of the app; absent if the store does not list the app now. */
+            app?: string;
+            /** @description SHA-256 of the DID, in hexadecimal digits. */
+            app_digest: string;
+            /** @description Absent if the entry is about the app. */
+            version?: string;
+            /** @description SHA-256 of the version's signed document, in hexadecimal digits. The document contains the digest of the bundle. */
+            document?: string;
+            /** @description The hash of the entry before it; 64 zeros in the first one. */
+            previous: string;
+            /**
+             * @description SHA-256 of seven lines, each with a line feed at its end: sequence, created_at, action, app_digest, version, document (both are
+             *     empty if absent) and previous.
+             */
+            hash: string;
+        };
+        /** PublicationLog */
+        PublicationLog: {
+            /**
+             * Format: uint64
+             * @description The number of entries of the whole log.
+             */
+            count: number;
+            /** @description The hash of its newest entry; empty if there is none. */
+            head: string;
+            /** @description Oldest first. */
+            list: components["schemas"]["PublicationEntry"][];
+        };
         /** QueuedVersion */
         QueuedVersion: {
             app_did: string;
@@ -11657,7 +11884,10 @@ export interface components {
         };
         /** ReviewStepInput */
         ReviewStepInput: {
-            /** @description request, start, renew, take_over, comment, request_changes, approve, reject, cancel, appeal, grant_appeal, deny_appeal or publish. */
+            /**
+             * @description request, start, renew, take_over, comment, request_changes, approve, reject, cancel, appeal, grant_appeal, deny_appeal, publish,
+             *     schedule, unschedule, yank, undo_yank, roll_back, block or unblock. The last two concern the app.
+             */
             step: string;
             /** @default  */
             comment?: string;
@@ -11665,6 +11895,8 @@ export interface components {
             category_id?: string | null;
             /** @description Which later versions of the app are reviewed: `FIRST` or `EACH`; `null`: as before. */
             review_type?: string | null;
+            /** @description When the store publishes the version: required to schedule it. */
+            publish_at?: string | null;
         };
         /**
          * RevokedLinks
@@ -12289,11 +12521,16 @@ export interface components {
             owner: string;
             /** @description The highest version that was uploaded. */
             latest: string;
-            blocked: boolean;
+            /** @description Why the app is blocked; `null`: it is not. */
+            block_reason?: string | null;
             /** @description `null`: none was chosen yet. */
             category_id?: string | null;
             /** @description `FIRST` or `EACH`; `null`: that of the preferences. */
             review_type?: string | null;
+            /** @description Until when the store publishes updates by itself; `null`: its developer publishes them. */
+            auto_publish_until?: string | null;
+            /** @description Lists and searches do not show it; whoever has its link finds and installs it. */
+            private: boolean;
         };
         /** UploadedAppList */
         UploadedAppList: {
@@ -12316,9 +12553,13 @@ export interface components {
             appeal?: string | null;
             /** @description The version that has replaced it. */
             replaced_by?: string | null;
+            /** @description Who has yanked it: developer or store; `null`: it is not yanked. */
+            yanked_by?: string | null;
             uploaded_at: string;
             requested_at?: string | null;
             published_at?: string | null;
+            /** @description When the store publishes it, once that is allowed; `null`: its publication is not scheduled. */
+            publish_at?: string | null;
         };
         /** UploadedVersionList */
         UploadedVersionList: {
@@ -12430,6 +12671,10 @@ export interface components {
             differences: components["schemas"]["RiskyDifferences"];
             /** @description Oldest first; at most the latest 500. */
             thread: components["schemas"]["ReviewEntry"][];
+        };
+        /** VisibilityInput */
+        VisibilityInput: {
+            private: boolean;
         };
     };
     responses: never;

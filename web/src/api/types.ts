@@ -141,7 +141,7 @@ export type ReviewType = 'FIRST' | 'EACH';
 export type UploadedApp = Narrow<ServerObject<'UploadedApp'>, { review_type: ReviewType | null }>;
 export type UploadedVersion = Narrow<
   ServerObject<'UploadedVersion'>,
-  { status: VersionStatus; appeal: 'open' | 'granted' | 'denied' | null }
+  { status: VersionStatus; appeal: 'open' | 'granted' | 'denied' | null; yanked_by: 'developer' | 'store' | null }
 >;
 export type UploadedVersionList = Narrow<
   ServerObject<'UploadedVersionList'>,
@@ -231,6 +231,7 @@ export interface App {
   logo: string | null;
   category: Category | null;
   developer: { did: string; name: string; verified: boolean };
+  availability: 'available' | 'blocked' | 'withdrawn';
   pricing: 'free' | 'paid';
   payment_link_id: string | null;
   prices: AppPrice[];

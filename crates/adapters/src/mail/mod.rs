@@ -9,6 +9,7 @@ mod mailbox;
 mod operation_templates;
 mod payment_templates;
 mod receipt;
+mod review_templates;
 mod store_mails;
 mod store_templates;
 mod strings;
@@ -74,6 +75,8 @@ mod billing_email_tests;
 mod credit_email_tests;
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod review_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use souk_domain::billing::{
 use souk_domain::doctor::{OwnerMailer, OwnerNotice};
 use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery, MailingError};
 use souk_domain::publishing::access_tokens::{ExpiryReminder, TokenMailer};
+use souk_domain::publishing::review::{ReviewEmail, ReviewMailer};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
@@ -68,6 +69,13 @@ impl OwnerMailer for StoreMails {
 impl TokenMailer for StoreMails {
     async fn send_reminder(&self, reminder: &ExpiryReminder, delivery: Delivery) -> Result<(), MailingError> {
         self.deliver(&self.service().token_expiry(reminder), delivery).await
+    }
+}
+
+#[async_trait]
+impl ReviewMailer for StoreMails {
+    async fn send_review(&self, email: &ReviewEmail, delivery: Delivery) -> Result<(), MailingError> {
+        self.deliver(&self.service().review_step(email), delivery).await
     }
 }
 

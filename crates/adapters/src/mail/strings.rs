@@ -91,6 +91,15 @@ pub(super) fn developer_footer(store_name: &str, store_url: &str, language: Lang
     )
 }
 
+/// The last line of every email to a reviewer.
+pub(super) fn reviewer_footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you review apps at {store_name} ({store_url})."),
+        format!("你收到这封邮件，是因为你是 {store_name}（{store_url}）的审核员。"),
+    )
+}
+
 /// The last line of every email to the owner of the store.
 pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(

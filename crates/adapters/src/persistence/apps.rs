@@ -2,16 +2,22 @@
 
 use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
 use super::listing::{COUNT_MAX, sql_per_dialect};
+use super::value::{Bound, Kind, Stored, Value, stored};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp};
-use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, CountedCategory, Developer, KEYWORD_MAX, Screenshot};
+use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp, VersionId};
+use souk_domain::store::{
+    App, AppFilter, AppSort, AppVersion, Apps, Availability, Category, CountedCategory, Developer, KEYWORD_MAX, Screenshot,
+};
 use std::collections::BTreeMap;
 
-const OF_DEVELOPERS: Sql =
-    sql_per_dialect!("SELECT developer_did, count(*) AS n FROM apps WHERE developer_did " (among "$1") " GROUP BY developer_did");
+const OF_DEVELOPERS: Sql = sql_per_dialect!("SELECT developer_did, count(*) AS n FROM apps WHERE availability = 'available' AND is_listed = TRUE AND developer_did " (among "$1") " GROUP BY developer_did");
+
+stored! {
+    Availability, Text, availability => Some(availability.name().to_owned()), name => Self::from_name(&name);
+}
 
 pub struct SqlApps<'a>(pub &'a mut Connection);
 
@@ -24,8 +30,8 @@ macro_rules! insert_app {
         concat!(
             "INSERT INTO apps (did, name, title_en, title_zh, description_en, description_zh, category_id, developer_did, developer_name,
                 developer_verified, logo, screenshots, license, website, test_link, live_link, downloads, version, size, search_text,
-                sort_name, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+                sort_name, created_at, updated_at, availability, is_listed)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)",
             $conflict
         )
     };
@@ -38,13 +44,14 @@ const INSERT_OR_SHOW: &str = insert_app!(
         description_en = excluded.description_en, description_zh = excluded.description_zh, category_id = excluded.category_id,
         developer_name = excluded.developer_name, logo = excluded.logo, screenshots = excluded.screenshots, license = excluded.license,
         website = excluded.website, version = excluded.version, size = excluded.size, search_text = excluded.search_text,
-        sort_name = excluded.sort_name, updated_at = excluded.updated_at"
+        sort_name = excluded.sort_name, updated_at = excluded.updated_at, availability = excluded.availability,
+        is_listed = excluded.is_listed"
 );
 const INSERT_VERSION: &str = "INSERT INTO app_versions (id, app, version, readme_en, readme_zh, changelog_en, changelog_zh, sha256, size,
-    published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    published_at, is_yanked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const INSERT_CATEGORY: &str = "INSERT INTO categories (id, slug, name_en, name_zh, position) VALUES ($1, $2, $3, $4, $5)";
 const CATEGORIES: &str = "SELECT c.id, c.slug, c.name_en, c.name_zh, c.position, count(a.did) AS apps
-    FROM categories AS c LEFT JOIN apps AS a ON a.category_id = c.id
+    FROM categories AS c LEFT JOIN apps AS a ON a.category_id = c.id AND a.availability = 'available' AND a.is_listed = TRUE
     GROUP BY c.id, c.slug, c.name_en, c.name_zh, c.position ORDER BY c.position, c.id";
 
 const FIND_ALL: Sql = Sql {
@@ -52,7 +59,8 @@ const FIND_ALL: Sql = Sql {
     postgres: "SELECT * FROM apps WHERE did = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) ORDER BY did",
 };
 
-// $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free.
+// $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free; $4: whether apps that are not
+// available are listed as well.
 macro_rules! matching {
     ($what:literal, $tail:expr) => {
         Sql {
@@ -61,7 +69,7 @@ macro_rules! matching {
                 $what,
                 " FROM apps WHERE NOT EXISTS (SELECT 1 FROM json_each($1) AS word WHERE search_text NOT LIKE word.value ESCAPE '\\')
                   AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
-                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3)",
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND ($4 OR (availability = 'available' AND is_listed = TRUE))",
                 $tail
             ),
             postgres: concat!(
@@ -70,7 +78,7 @@ macro_rules! matching {
                 " FROM apps WHERE NOT EXISTS
                     (SELECT 1 FROM jsonb_array_elements_text($1) AS word(value) WHERE search_text NOT LIKE word.value ESCAPE '\\')
                   AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
-                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3)",
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND ($4 OR (availability = 'available' AND is_listed = TRUE))",
                 $tail
             ),
         }
@@ -79,12 +87,12 @@ macro_rules! matching {
     ($order:literal) => {
         matching!(
             "*",
-            concat!(" ORDER BY CASE WHEN search_text LIKE $4 ESCAPE '\\' THEN 0 ELSE 1 END, ", $order, ", did LIMIT $5 OFFSET $6")
+            concat!(" ORDER BY CASE WHEN search_text LIKE $5 ESCAPE '\\' THEN 0 ELSE 1 END, ", $order, ", did LIMIT $6 OFFSET $7")
         )
     };
 }
 
-const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $4) AS counted");
+const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $5) AS counted");
 const BY_DOWNLOADS: Sql = matching!("downloads DESC");
 const BY_UPDATE: Sql = matching!("updated_at DESC");
 const BY_CREATION: Sql = matching!("created_at DESC");
@@ -144,6 +152,8 @@ fn search_text(app: &App) -> String {
 fn read(row: &Row) -> Result<App, StorageError> {
     Ok(App {
         did: row.get("did")?,
+        availability: row.get("availability")?,
+        is_listed: row.get("is_listed")?,
         name: row.get("name")?,
         title: read_text(row, "title_en", "title_zh")?,
         description: read_text(row, "description_en", "description_zh")?,
@@ -173,6 +183,7 @@ fn read_version(row: &Row) -> Result<AppVersion, StorageError> {
         sha256: row.get("sha256")?,
         size: row.get("size")?,
         published_at: row.get("published_at")?,
+        is_yanked: row.get("is_yanked")?,
     })
 }
 
@@ -193,7 +204,15 @@ impl SqlApps<'_> {
         let query = query.bind(&app.developer.name).bind(app.developer.verified).bind(&app.logo).bind(screenshots_to_json(app)?);
         let query = query.bind(&app.license).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
         let query = query.bind(app.downloads).bind(&app.version).bind(app.size).bind(search_text(app));
-        query.bind(searchable(&[&app.title.en])).bind(app.created_at).bind(app.updated_at).execute().await.map(drop)
+        query
+            .bind(searchable(&[&app.title.en]))
+            .bind(app.created_at)
+            .bind(app.updated_at)
+            .bind(app.availability)
+            .bind(app.is_listed)
+            .execute()
+            .await
+            .map(drop)
     }
 }
 
@@ -219,7 +238,19 @@ impl Apps for SqlApps<'_> {
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError> {
         let query = self.0.query(INSERT_VERSION).bind(&version.id).bind(&version.app).bind(&version.version);
         let query = query.bind(&version.readme.en).bind(&version.readme.zh).bind(&version.changelog.en).bind(&version.changelog.zh);
-        query.bind(&version.sha256).bind(version.size).bind(version.published_at).execute().await.map(drop)
+        query.bind(&version.sha256).bind(version.size).bind(version.published_at).bind(version.is_yanked).execute().await.map(drop)
+    }
+
+    async fn set_availability(&mut self, did: &Did, availability: Availability) -> Result<(), StorageError> {
+        self.0.query("UPDATE apps SET availability = $2 WHERE did = $1").bind(did).bind(availability).execute().await.map(drop)
+    }
+
+    async fn set_listed(&mut self, did: &Did, is_listed: bool) -> Result<(), StorageError> {
+        self.0.query("UPDATE apps SET is_listed = $2 WHERE did = $1").bind(did).bind(is_listed).execute().await.map(drop)
+    }
+
+    async fn set_yanked(&mut self, version: &VersionId, is_yanked: bool) -> Result<(), StorageError> {
+        self.0.query("UPDATE app_versions SET is_yanked = $2 WHERE id = $1").bind(version).bind(is_yanked).execute().await.map(drop)
     }
 
     async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError> {
@@ -240,7 +271,7 @@ impl Apps for SqlApps<'_> {
         let keyword = escaped(&searchable(&[&filter.keyword.chars().take(KEYWORD_MAX).collect::<String>()]));
         let words: serde_json::Value = keyword.split_whitespace().map(|word| format!("%{word}%")).collect();
         let query = self.0.query_per_dialect(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
-        let count = query.bind(COUNT_MAX).one().await?.get("n")?;
+        let count = query.bind(filter.with_unavailable).bind(COUNT_MAX).one().await?.get("n")?;
         let list = match filter.sort {
             AppSort::Downloads => BY_DOWNLOADS,
             AppSort::Updated => BY_UPDATE,
@@ -248,7 +279,7 @@ impl Apps for SqlApps<'_> {
             AppSort::Name => BY_NAME,
         };
         let query = self.0.query_per_dialect(list).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
-        let rows = query.bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
+        let rows = query.bind(filter.with_unavailable).bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
         Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
     }
 

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     /// The beginnings of the checksums of each version on SQLite and PostgreSQL.
-    const CHECKSUMS: [(i64, &str, &str); 10] = [
+    const CHECKSUMS: [(i64, &str, &str); 13] = [
         (0, "ddcd117b63b81bed", "1b8a2ace22512cf4"),
         (1, "5a53b11735fba3dc", "261f553a5d5a1831"),
         (2, "565947946adc86d9", "caa2be89f0e88adc"),
@@ -83,6 +83,9 @@ mod tests {
         (7, "1fb0d35b2dcd4872", "20739939d6f689f5"),
         (8, "c076753157ea7733", "12352fe47e8ca043"),
         (9, "11479bbbe05baedd", "f0e825e0e061788b"),
+        (10, "0eb5c13b9c703c27", "00b263658e772c80"),
+        (11, "d805da753375f96d", "105f11ed23412878"),
+        (12, "dd4f6c728b787fa1", "c1b024f631871821"),
     ];
 
     #[test]

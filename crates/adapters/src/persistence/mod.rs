@@ -53,6 +53,7 @@ mod prices;
 mod pricing_json;
 mod process_reports;
 mod products;
+mod publication_log;
 #[cfg(test)]
 mod query_plan_tests;
 mod refunds;
@@ -121,6 +122,8 @@ pub use preferences::SqlPreferences;
 pub use prices::SqlPrices;
 pub use process_reports::SqlProcessReports;
 pub use products::SqlProducts;
+pub use publication_log::SqlPublicationLog;
+pub(crate) use publication_log::{hash_of, read_entries};
 pub use refunds::SqlRefunds;
 pub use restores::SqlRestores;
 pub use reviews::SqlReviews;

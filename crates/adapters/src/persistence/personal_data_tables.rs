@@ -33,7 +33,7 @@ pub(super) const WITHHELD: [&str; 11] = [
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
 /// enter into their profile: an export would tell them what the holder of an address did.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 39] = [
+pub(super) const NOT_EXPORTED: [&str; 41] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -70,6 +70,8 @@ pub(super) const NOT_EXPORTED: [&str; 39] = [
     "stored_files",
     "version_checks",
     "blocked_digests",
+    "publication_log",
+    "publication_log_head",
     "charge_counts",
     "mandate_subscriptions",
     "mandate_invoices",
@@ -404,7 +406,7 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("uploaded_apps", "did" => "owner = $1"),
         fields: fields!(
             did: Text, name: Text, owner: Text, latest_version: Text, block_reason: Text, category_id: Text, review_type: Text,
-            created_at: Time, updated_at: Time
+            auto_publish_until: Time, rolled_back_to: Text, is_private: Bool, created_at: Time, updated_at: Time
         ),
     },
     Exported {
@@ -414,7 +416,8 @@ pub(super) const EXPORTED: &[Exported] = &[
         fields: fields!(
             id: Text, app: Text, version: Text, status: Text, document: Text, content: Text, bundle: Text, tarball: Text, integrity:
             Text, size: Integer, entries: Integer, unpacked: Integer, source: Text, signer: Text, uploaded_at: Time, risks: Json,
-            requested_at: Time, changes_requested: Bool, appeal: Text, replaced_by: Text, yanked_by: Text, published_at: Time
+            requested_at: Time, changes_requested: Bool, appeal: Text, replaced_by: Text, yanked_by: Text, published_at: Time,
+            publish_at: Time
         ),
     },
 ];

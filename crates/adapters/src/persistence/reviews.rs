@@ -12,7 +12,7 @@ use souk_domain::publishing::review::{
     Appeal, CancelReason, Claim, EntryKind, QueuedVersion, Review, ReviewRole, ReviewedApp, ReviewedVersion, Reviews, ThreadEntry,
     VersionStatus, Yank,
 };
-use souk_domain::shared::{CategoryId, Listed, Page, StorageError, VersionId};
+use souk_domain::shared::{CategoryId, Listed, Page, ReviewEntryId, StorageError, Timestamp, VersionId};
 
 pub struct SqlReviews<'a>(pub &'a mut Connection);
 
@@ -27,7 +27,8 @@ stored! {
 const LOCK_APP: Sql = sql_per_dialect!("SELECT * FROM uploaded_apps WHERE did = $1" (either "" " FOR UPDATE"));
 const OPEN: &str = "SELECT * FROM uploaded_versions WHERE app = $1 AND status IN ('PENDING_REVIEW', 'IN_REVIEW', 'APPROVED')";
 const UPDATE: &str = "UPDATE uploaded_versions SET status = $2, claimed_by = $3, claimed_until = $4, changes_requested = $5,
-    decided_by = $6, appeal = $7, replaced_by = $8, yanked_by = $9, requested_at = $10, published_at = $11 WHERE id = $1";
+    decided_by = $6, appeal = $7, replaced_by = $8, yanked_by = $9, requested_at = $10, published_at = $11, publish_at = $12
+    WHERE id = $1";
 const DECIDE: &str = "UPDATE uploaded_apps SET category_id = $2, review_type = coalesce($3, review_type) WHERE did = $1";
 /// Steps on the versions of an app follow each other, so that no two entries get the same position.
 const INSERT_ENTRY: &str = "INSERT INTO review_entries (id, version_id, position, kind, actor, role, comment, created_at)
@@ -47,15 +48,16 @@ const APPS_OF: &str = "SELECT * FROM uploaded_apps WHERE owner = $1 ORDER BY upd
 const VERSIONS: &str = "SELECT * FROM uploaded_versions WHERE app = $1 ORDER BY id DESC LIMIT $2 OFFSET $3";
 
 fn read_app(row: &Row) -> Result<ReviewedApp, StorageError> {
-    let block_reason: Option<String> = row.get("block_reason")?;
     Ok(ReviewedApp {
         did: row.get("did")?,
         name: row.get("name")?,
         owner: row.get("owner")?,
         latest: row.get("latest_version")?,
-        is_blocked: block_reason.is_some(),
+        block_reason: row.get("block_reason")?,
         category: row.get("category_id")?,
         review_type: row.get("review_type")?,
+        auto_publish_until: row.get("auto_publish_until")?,
+        is_private: row.get("is_private")?,
     })
 }
 
@@ -72,6 +74,7 @@ fn read_review(row: &Row) -> Result<Review, StorageError> {
         excluded_reviewer: row.get("excluded_reviewer")?,
         cancel_reason: is_cancelled.then(|| replaced_by.map_or(CancelReason::Cancelled, CancelReason::ReplacedBy)),
         yank: row.get("yanked_by")?,
+        publish_at: row.get("publish_at")?,
     })
 }
 
@@ -115,6 +118,21 @@ impl Reviews for SqlReviews<'_> {
         row.as_ref().map(read_app).transpose()
     }
 
+    async fn set_block(&mut self, app: &Did, reason: Option<&str>, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE uploaded_apps SET block_reason = $2, updated_at = $3 WHERE did = $1";
+        self.0.query(update).bind(app).bind(reason).bind(now).execute().await.map(drop)
+    }
+
+    async fn set_private(&mut self, app: &Did, is_private: bool, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE uploaded_apps SET is_private = $2, updated_at = $3 WHERE did = $1";
+        self.0.query(update).bind(app).bind(is_private).bind(now).execute().await.map(drop)
+    }
+
+    async fn set_auto_publish(&mut self, app: &Did, until: Option<Timestamp>, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE uploaded_apps SET auto_publish_until = $2, updated_at = $3 WHERE did = $1";
+        self.0.query(update).bind(app).bind(until).bind(now).execute().await.map(drop)
+    }
+
     async fn decide(&mut self, app: &Did, category: &CategoryId, review_type: Option<ReviewType>) -> Result<(), StorageError> {
         self.0.query(DECIDE).bind(app).bind(category).bind(review_type).execute().await.map(drop)
     }
@@ -137,13 +155,19 @@ impl Reviews for SqlReviews<'_> {
         let query = self.0.query(UPDATE).bind(&version.id).bind(review.status);
         let query = query.bind(review.claim.as_ref().map(|claim| &claim.reviewer)).bind(review.claim.as_ref().map(|claim| claim.until));
         let query = query.bind(review.changes_requested).bind(review.decided_by.as_ref()).bind(review.appeal).bind(replaced_by);
-        query.bind(review.yank).bind(version.requested_at).bind(version.published_at).execute().await.map(drop)
+        let query = query.bind(review.yank).bind(version.requested_at).bind(version.published_at);
+        query.bind(review.publish_at).execute().await.map(drop)
     }
 
     async fn insert_entry(&mut self, entry: &ThreadEntry) -> Result<(), StorageError> {
         self.0.note(&entry.id);
         let query = self.0.query(INSERT_ENTRY).bind(&entry.id).bind(&entry.version).bind(entry.kind).bind(&entry.actor);
         query.bind(entry.role).bind(&entry.comment).bind(entry.at).execute().await.map(drop)
+    }
+
+    async fn find_entry(&mut self, id: &ReviewEntryId) -> Result<Option<ThreadEntry>, StorageError> {
+        let row = self.0.query("SELECT * FROM review_entries WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(read_entry).transpose()
     }
 
     async fn thread(&mut self, version: &VersionId, limit: u32) -> Result<Vec<ThreadEntry>, StorageError> {

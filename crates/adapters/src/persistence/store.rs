@@ -7,8 +7,8 @@ use super::{
     SqlChargeCounts, SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
     SqlFoundPayments, SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvitations, SqlInvoicePayments, SqlInvoices, SqlJournal,
     SqlMailAddresses, SqlMandates, SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData,
-    SqlPreferences, SqlPrices, SqlProcessReports, SqlProducts, SqlRefunds, SqlRestores, SqlReviews, SqlStakes, SqlStoredByVisitors,
-    SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUploads, SqlUsageRecords, SqlUsers,
+    SqlPreferences, SqlPrices, SqlProcessReports, SqlProducts, SqlPublicationLog, SqlRefunds, SqlRestores, SqlReviews, SqlStakes,
+    SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUploads, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
@@ -29,6 +29,7 @@ use souk_domain::publishing::StoredPreferences;
 use souk_domain::publishing::access_tokens::AccessTokens;
 use souk_domain::publishing::bundle::Uploads;
 use souk_domain::publishing::invitations::Invitations;
+use souk_domain::publishing::publication_log::PublicationLog;
 use souk_domain::publishing::review::Reviews;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
@@ -141,6 +142,7 @@ impl UnitOfWork for SqlUnitOfWork {
         invitations: Invitations as SqlInvitations;
         preferences: StoredPreferences as SqlPreferences;
         reviews: Reviews as SqlReviews;
+        publication_log: PublicationLog as SqlPublicationLog;
         personal_data: PersonalData as SqlPersonalData;
         outbox: Outbox as SqlOutbox;
     }

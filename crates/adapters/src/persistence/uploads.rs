@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, CheckState, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{
-    FileClaim, FileRole, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
+    FileClaim, FileRole, NewVersion, OfferedVersions, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
 };
 use souk_domain::publishing::review::{RiskProfile, VersionStatus};
 use souk_domain::shared::{StorageError, Timestamp, VersionId};
@@ -27,6 +27,7 @@ stored! {
     VersionStatus, Text, status => Some(status.name().to_owned()), name => Self::from_name(&name);
 }
 
+const OFFERED: &str = "SELECT version FROM uploaded_versions WHERE app = $1 AND status = 'PUBLISHED' AND yanked_by IS NULL ORDER BY id";
 const INSERT_APP: &str = "INSERT INTO uploaded_apps (did, name, owner, latest_version, block_reason, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
 const ADVANCE: &str = "UPDATE uploaded_apps SET latest_version = $3, updated_at = $4
@@ -130,6 +131,7 @@ fn read_version(row: &Row, files: Vec<VersionFile>) -> Result<UploadedVersion, S
         app: row.get("app")?,
         version: row.get("version")?,
         status: row.get("status")?,
+        is_yanked: row.get::<Option<String>>("yanked_by")?.is_some(),
         document: row.get("document")?,
         content: row.get("content")?,
         bundle: row.get("bundle")?,
@@ -257,6 +259,17 @@ impl Uploads for SqlUploads<'_> {
     async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError> {
         let query = self.0.query("SELECT version FROM uploaded_versions WHERE app = $1 AND status = 'PUBLISHED' ORDER BY id").bind(app);
         query.all().await?.iter().map(|row| row.get("version")).collect()
+    }
+
+    async fn offered(&mut self, app: &Did) -> Result<OfferedVersions, StorageError> {
+        let rows = self.0.query(OFFERED).bind(app).all().await?;
+        let row = self.0.query("SELECT rolled_back_to FROM uploaded_apps WHERE did = $1").bind(app).optional().await?;
+        let rolled_back_to = row.map(|row| row.get("rolled_back_to")).transpose()?.flatten();
+        Ok(OfferedVersions { versions: rows.iter().map(|row| row.get("version")).collect::<Result<_, _>>()?, rolled_back_to })
+    }
+
+    async fn roll_back(&mut self, app: &Did, to: Option<&Version>) -> Result<(), StorageError> {
+        self.0.query("UPDATE uploaded_apps SET rolled_back_to = $2 WHERE did = $1").bind(app).bind(to).execute().await.map(drop)
     }
 
     async fn claim_files(&mut self, files: &[FileClaim], now: Timestamp) -> Result<bool, StorageError> {

@@ -11,6 +11,10 @@ const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "
 
 const VALID_PASSPORTS: Listing = listing!("passports", "revoked_at IS NULL");
 
+const HOLDERS: Sql = sql_per_dialect!(
+    "SELECT DISTINCT holder FROM passports WHERE revoked_at IS NULL AND role " (among "$1") " ORDER BY holder LIMIT $2"
+);
+
 pub struct SqlUsers<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -85,6 +89,12 @@ impl Users for SqlUsers<'_> {
 
     async fn list_valid_passports(&mut self, page: &Page) -> Result<Listed<Passport>, StorageError> {
         list(self.0, &VALID_PASSPORTS, page, |query| query, passport).await
+    }
+
+    async fn holders(&mut self, roles: &[Role], limit: u32) -> Result<Vec<Did>, StorageError> {
+        let names: serde_json::Value = roles.iter().map(|role| role.name()).collect();
+        let rows = self.0.query_per_dialect(HOLDERS).bind(names).bind(limit).all().await?;
+        rows.iter().map(|row| row.get("holder")).collect()
     }
 
     async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError> {

@@ -9,6 +9,7 @@ mod invoices;
 mod journal;
 mod numbers;
 mod periods;
+mod publications;
 mod references;
 mod refunds;
 mod rule;
@@ -35,5 +36,6 @@ pub async fn verify(database: &Database, report: &mut (dyn FnMut(Check) + Send))
     numbers::check(&mut checks).await?;
     subscriptions::check(&mut checks).await?;
     catalogue::check(&mut checks).await?;
+    publications::check(&mut checks).await?;
     references::check(&mut checks).await
 }

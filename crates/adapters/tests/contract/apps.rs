@@ -4,7 +4,7 @@ use crate::catalogue::{app, at, did, shelve};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlApps};
 use souk_domain::shared::{CategoryId, Page, PaymentLinkId, StorageError, Text, Timestamp, VersionId};
-use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps};
+use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Availability};
 use std::time::Duration;
 
 fn addresses(list: &[App]) -> Vec<&str> {
@@ -21,6 +21,7 @@ fn version(id: &str, number: &str, published_at: Timestamp) -> AppVersion {
         sha256: "ef".repeat(32),
         size: 1_234,
         published_at,
+        is_yanked: false,
     }
 }
 
@@ -106,6 +107,35 @@ on_both! {
         let mut connection = db.read().await.expect("reads");
         let second = SqlApps(&mut connection).list(&AppFilter::default(), &Page::new(Some(2), Some(2))).await.expect("lists");
         assert_eq!((addresses(&second.list), second.count), (vec!["z3"], 3));
+    }
+
+    async fn apps_that_are_not_available_are_found_and_neither_listed_nor_counted(db: &TestDatabase) {
+        shelve(db, &[app("z1", "One"), app("z2", "Two"), app("z3", "Three")]).await;
+        let mut connection = db.begin().await.expect("begins");
+        let mut apps = SqlApps(&mut connection);
+        apps.set_availability(&did("z1"), Availability::Blocked).await.expect("is set");
+        apps.set_availability(&did("z2"), Availability::Withdrawn).await.expect("is set");
+        apps.set_availability(&did("z9"), Availability::Blocked).await.expect("sets nothing");
+        assert_eq!(apps.find(&did("z1")).await.expect("reads").map(|app| app.availability), Some(Availability::Blocked));
+        assert_eq!(apps.categories().await.expect("reads")[0].apps, 1);
+        let developer = apps.find(&did("z3")).await.expect("reads").expect("exists").developer.did;
+        let counts = apps.count_of_developers(std::slice::from_ref(&developer)).await.expect("counts");
+        assert_eq!(counts, [(developer, 1)].into());
+        connection.commit().await.expect("commits");
+        assert_eq!(found(db, &AppFilter::default()).await, ["z3"]);
+        assert_eq!(found(db, &AppFilter { with_unavailable: true, ..AppFilter::default() }).await.len(), 3);
+    }
+
+    async fn a_yanked_version_is_marked_and_can_be_brought_back(db: &TestDatabase) {
+        shelve(db, &[app("z1", "One")]).await;
+        let mut connection = db.begin().await.expect("begins");
+        let mut apps = SqlApps(&mut connection);
+        let one = version("ver_1", "1.0.0", at(0));
+        apps.insert_version(&one).await.expect("inserts");
+        for is_yanked in [true, false] {
+            apps.set_yanked(&one.id, is_yanked).await.expect("is set");
+            assert_eq!(apps.version(&did("z1"), "1.0.0").await.expect("reads"), Some(AppVersion { is_yanked, ..one.clone() }));
+        }
     }
 
     async fn concurrent_downloads_are_all_counted(db: &TestDatabase) {

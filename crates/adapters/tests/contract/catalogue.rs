@@ -4,7 +4,7 @@ use souk_adapters::persistence::{Database, SqlApps, SqlPrices, SqlProducts};
 use souk_domain::access::Did;
 use souk_domain::pricing::{Metadata, Price, Prices, Product, Products};
 use souk_domain::shared::{Amount, CategoryId, CurrencyId, Mode, PriceId, ProductId, Text, Timestamp};
-use souk_domain::store::{App, Apps, Category, Developer, Screenshot};
+use souk_domain::store::{App, Apps, Availability, Category, Developer, Screenshot};
 
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_seconds(1_768_478_400 + seconds)
@@ -84,6 +84,8 @@ pub fn category(id: &str, slug: &str, position: u32) -> Category {
 pub fn app(address: &str, title: &str) -> App {
     App {
         did: did(address),
+        availability: Availability::Available,
+        is_listed: true,
         name: title.to_lowercase().replace(' ', "-"),
         title: Text::new(title, "应用"),
         description: Text::new("Does one thing", "只做一件事"),

@@ -39,6 +39,7 @@ mod price_locks;
 mod prices;
 mod process_reports;
 mod products;
+mod publication_log;
 mod queue;
 mod queue_outage;
 mod queue_processes;

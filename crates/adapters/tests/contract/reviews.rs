@@ -82,7 +82,7 @@ on_both! {
         let mut unit = begin(db).await;
         unit.apps().insert_category(&category).await.expect("inserts");
         let fresh = unit.reviews().lock_app(&did("z1")).await.expect("reads").expect("exists");
-        assert_eq!((&fresh.category, fresh.review_type, fresh.is_blocked), (&None, None, false));
+        assert_eq!((&fresh.category, fresh.review_type, &fresh.block_reason), (&None, None, &None));
         unit.reviews().decide(&did("z1"), &category.id, Some(ReviewType::FirstVersion)).await.expect("decides");
         unit.reviews().decide(&did("z1"), &category.id, None).await.expect("decides");
         let decided = unit.reviews().find_app(&did("z1")).await.expect("reads").expect("exists");
@@ -90,6 +90,28 @@ on_both! {
         let apps = unit.reviews().apps_of(&did("zDev"), &Page::new(None, None)).await.expect("lists");
         assert_eq!((apps.count, apps.list.len()), (1, 1));
         assert_eq!(unit.reviews().apps_of(&did("zOther"), &Page::new(None, None)).await.expect("lists").count, 0);
+    }
+
+    async fn a_block_keeps_its_reason_until_it_ends(db: &TestDatabase) {
+        upload(db, &uploaded_app("z1", "hello"), &["1.0.0"]).await;
+        let mut unit = begin(db).await;
+        for reason in [Some("harmful"), None] {
+            unit.reviews().set_block(&did("z1"), reason, at(9)).await.expect("is set");
+            let app = unit.reviews().find_app(&did("z1")).await.expect("reads").expect("exists");
+            assert_eq!(app.block_reason.as_deref(), reason);
+        }
+    }
+
+    async fn a_yanked_version_is_published_and_not_offered(db: &TestDatabase) {
+        upload(db, &uploaded_app("z1", "hello"), &["1.0.0", "1.1.0"]).await;
+        for version in ["1.0.0", "1.1.0"] {
+            change(db, "z1", version, |version| version.review.status = VersionStatus::Published).await;
+        }
+        change(db, "z1", "1.1.0", |version| version.review.yank = Some(Yank::ByStore)).await;
+        let mut unit = begin(db).await;
+        assert_eq!(unit.uploads().published(&did("z1")).await.expect("reads").len(), 2);
+        assert_eq!(unit.uploads().offered(&did("z1")).await.expect("reads").versions, [number("1.0.0")]);
+        assert!(unit.uploads().find_version(&did("z1"), &number("1.1.0")).await.expect("reads").is_some_and(|version| version.is_yanked));
     }
 
     async fn the_queue_has_what_waits_longest_first_and_open_appeals(db: &TestDatabase) {
@@ -135,6 +157,8 @@ on_both! {
         unit.reviews().insert_entry(&entry(4, "ver_hello_1_1_0")).await.expect("inserts");
         let thread = unit.reviews().thread(&id("ver_hello_1_0_0"), 2).await.expect("reads");
         assert_eq!(thread, [entry(2, "ver_hello_1_0_0"), entry(3, "ver_hello_1_0_0")]);
+        assert_eq!(unit.reviews().find_entry(&id("rev_1")).await.expect("reads"), Some(entry(1, "ver_hello_1_0_0")));
+        assert_eq!(unit.reviews().find_entry(&id("rev_9")).await.expect("reads"), None);
         let versions = unit.reviews().versions(&did("z1"), &Page::new(None, None)).await.expect("lists");
         let numbers: Vec<_> = versions.list.iter().map(|version| version.version.to_string()).collect();
         assert_eq!((versions.count, numbers), (2, vec!["1.1.0".to_owned(), "1.0.0".to_owned()]));

@@ -37,6 +37,7 @@ pub fn version(id: &str, text: &str) -> UploadedVersion {
         app: did("z1"),
         version: number(text),
         status: VersionStatus::Draft,
+        is_yanked: false,
         document: hash("a"),
         content: hash("b"),
         bundle: hash("c"),
@@ -113,7 +114,7 @@ on_both! {
                 scripts: [("preInstall".to_owned(), format!("run {index}"))].into(),
                 hosts: ["a.example".to_owned()].into(),
             };
-            let new = NewVersion { risks: risks.clone(), excluded_reviewer: None };
+            let new = NewVersion { risks: risks.clone(), ..NewVersion::default() };
             uploads.insert_version(&one, &new).await.expect("inserts");
             assert_eq!(uploads.risks(&one.app, &one.version).await.expect("reads"), Some(risks));
             assert_eq!(uploads.find_version(&one.app, &one.version).await.expect("reads").map(|one| one.status), Some(status));

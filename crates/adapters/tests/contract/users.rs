@@ -72,6 +72,10 @@ on_both! {
         unit.users().issue_passport(&revoked).await.expect("issues");
         let found = unit.users().passports(&did("z1anna")).await.expect("reads");
         assert_eq!(found, [passport("pass_2", Role::Owner), passport("pass_1", Role::Developer)]);
+        for (roles, limit, count) in [(&[Role::Owner, Role::Developer][..], 9, 1), (&[Role::Admin], 9, 0), (&[Role::Owner], 0, 0)] {
+            let holders = unit.users().holders(roles, limit).await.expect("reads");
+            assert_eq!(holders, vec![did("z1anna"); count], "{roles:?}, at most {limit}");
+        }
         assert!(unit.users().owner_exists().await.expect("reads"));
     }
 

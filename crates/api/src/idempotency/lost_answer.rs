@@ -81,6 +81,9 @@ impl Source {
             // The count of resumed subscriptions is gone. A second call resumes what is still on hold.
             ("PUT", ["subscriptions", "resume-billing"]) => Self::nothing(),
             ("PUT", ["apps", _, "versions", _, "review"]) => Self::read(path.to_owned()),
+            ("PUT", ["developer", "apps", did, "auto-publish" | "visibility"]) => {
+                Self::read(format!("/api/apps/{did}/uploads")).shaped(Shape::Field("app"))
+            }
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
             ("PUT", ["restore", "confirm"]) => Self::read("/api/restore".to_owned()),
             ("PUT", ["restore", "found-payments", "handled"]) => Self::read("/api/restore/found-payments".to_owned()),

@@ -16,6 +16,7 @@ impl From<StartError> for Problem {
         match error {
             StartError::NotFound => Self::not_found(),
             StartError::Inactive => rejected(&error, "LINK_INACTIVE"),
+            StartError::AppUnavailable(error) => conflict(&error, "APP_UNAVAILABLE"),
             StartError::Storage(error) => error.into(),
             StartError::Amount(error) => error.into(),
             StartError::SandboxOff(off) => off.into(),
@@ -46,6 +47,7 @@ impl From<SubmitError> for Problem {
             SubmitError::Storage(error) => error.into(),
             SubmitError::ClockNotTrusted => conflict(&error, CLOCK_NOT_TRUSTED),
             SubmitError::Misconfigured => rejected(&error, "NOT_CONFIGURED"),
+            SubmitError::AppUnavailable(error) => conflict(&error, "APP_UNAVAILABLE"),
             SubmitError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
             SubmitError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             SubmitError::SeveralCustomAmounts => rejected(&error, SEVERAL_CUSTOM_AMOUNTS),

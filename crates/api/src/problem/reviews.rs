@@ -1,6 +1,7 @@
 //! The refusals of reviews.
 
 use super::{Problem, conflict, rejected};
+use souk_domain::publishing::publication::{AUTO_PUBLISH_DAYS_MAX, AutoPublishError};
 use souk_domain::publishing::review::{BLOCK_REASON_MAX, REVIEW_COMMENT_MAX, Refusal, ReviewError};
 
 impl From<ReviewError> for Problem {
@@ -10,8 +11,20 @@ impl From<ReviewError> for Problem {
             ReviewError::NotDeveloper => Self::forbidden_for(&error.to_string()).code("PASSPORT_NOT_FOUND"),
             ReviewError::NotOwner => conflict(&error, "REVIEW_NOT_OWNER"),
             ReviewError::UnknownCategory => rejected(&error, "CATEGORY_UNKNOWN"),
+            ReviewError::Contended => conflict(&error, "REVIEW_CONTENDED"),
             ReviewError::Refused(refusal) => refusal.into(),
             ReviewError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<AutoPublishError> for Problem {
+    fn from(error: AutoPublishError) -> Self {
+        match error {
+            AutoPublishError::NotFound => Self::not_found(),
+            AutoPublishError::NotDeveloper => Self::forbidden_for(&error.to_string()).code("PASSPORT_NOT_FOUND"),
+            AutoPublishError::Days => rejected(&error, "AUTO_PUBLISH_DAYS").param("max", AUTO_PUBLISH_DAYS_MAX),
+            AutoPublishError::Storage(error) => error.into(),
         }
     }
 }
@@ -49,11 +62,17 @@ impl From<Refusal> for Problem {
             Refusal::NoAppeal => conflict(error, "REVIEW_NO_APPEAL"),
             Refusal::OwnDecision => conflict(error, "REVIEW_OWN_DECISION"),
             Refusal::NeedsReview(_) => conflict(error, "REVIEW_NEEDED"),
+            Refusal::ScheduleInPast => rejected(error, "SCHEDULE_IN_PAST"),
+            Refusal::ScheduleTooFar => rejected(error, "SCHEDULE_TOO_FAR"),
+            Refusal::NotScheduled => conflict(error, "REVIEW_NOT_SCHEDULED"),
             Refusal::Superseded => conflict(error, "REVIEW_SUPERSEDED"),
             Refusal::Outdated => conflict(error, "REVIEW_OUTDATED"),
             Refusal::NotPublished => conflict(error, "REVIEW_NOT_PUBLISHED"),
             Refusal::AlreadyYanked => conflict(error, "REVIEW_ALREADY_YANKED"),
             Refusal::NotYanked => conflict(error, "REVIEW_NOT_YANKED"),
+            Refusal::Withdrawn => conflict(error, "REVIEW_WITHDRAWN"),
+            Refusal::PreRelease => conflict(error, "REVIEW_PRE_RELEASE"),
+            Refusal::AlreadyCurrent => conflict(error, "REVIEW_ALREADY_CURRENT"),
             Refusal::YankedByStore => conflict(error, "REVIEW_YANKED_BY_STORE"),
         }
     }

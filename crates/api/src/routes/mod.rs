@@ -26,6 +26,7 @@ pub mod pdf;
 pub mod preferences;
 pub mod prices;
 pub mod products;
+pub mod publication_log;
 pub mod realtime;
 pub mod refunds;
 pub mod restore;

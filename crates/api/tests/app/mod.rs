@@ -368,7 +368,8 @@ fn start(
         billing_emails: mails.clone(),
         confirmations: mails.clone(),
         owner_mails: mails.clone(),
-        token_mails: mails,
+        token_mails: mails.clone(),
+        review_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),

@@ -12,7 +12,7 @@ use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret}
 use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
 use souk_domain::shared::{Amount, CategoryId, CurrencyId, MethodId, Mode, PaymentLinkId, PriceId, ProductId, Text, VersionId};
 use souk_domain::storage::UnitOfWork;
-use souk_domain::store::{App, AppVersion, Category, Developer, Files};
+use souk_domain::store::{App, AppVersion, Availability, Category, Developer, Files};
 use souk_sandbox::ledger;
 
 /// Paid apps cost 10 SKT or 4.99 USD.
@@ -198,6 +198,8 @@ impl Shelf<'_> {
         let logo = Files::put(self.files, b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>").await.expect("is kept");
         let row = App {
             did: app.clone(),
+            availability: Availability::Available,
+            is_listed: true,
             name: name.to_owned(),
             title: Text::new(title_of(name), format!("{name} 应用")),
             description: Text::new(format!("About {name}"), format!("关于 {name}")),
@@ -225,6 +227,7 @@ impl Shelf<'_> {
             sha256,
             size: bundle.len() as u64,
             published_at: now,
+            is_yanked: false,
         };
         unit.apps().insert_version(&version).await.expect("inserts");
         Sold { app, link: link.map(|link| link.to_string()).unwrap_or_default(), price: price_id.to_string(), bundle }

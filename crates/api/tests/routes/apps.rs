@@ -1,8 +1,11 @@
 //! `/api/apps`: the catalogue, and downloads of bundles.
 
-use crate::app::TestApp;
+use crate::app::{TestApp, form};
 use poem::http::Method;
+use serde_json::json;
 use souk_adapters::on_both;
+use souk_domain::store::Availability;
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_paid_bundle_requires_a_purchase() {
@@ -135,5 +138,28 @@ async fn lists_are_searched_filtered_and_limited_to_a_page() {
     let mut amounts: Vec<_> = paid["prices"].as_array().expect("prices").iter().map(|price| price["unit_amount"].as_str()).collect();
     amounts.sort();
     assert_eq!((amounts, &paid["entitled"]), (vec![Some("10000000000000000000"), Some("499")], &false.into()));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_blocked_app_is_neither_sold_nor_downloaded_and_its_buyers_still_see_it() {
+    let app = TestApp::open().await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    alice.buy(&app, &app.shop.atlas).await;
+    let open = bob.start(&app.shop.atlas).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    unit.apps().set_availability(&app.shop.atlas.app, Availability::Blocked).await.expect("is set");
+    unit.commit().await.expect("commits");
+    let start = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    // A second start within a moment is the same one.
+    app.advance(Duration::from_secs(4));
+    assert_eq!(bob.browser.post(&start, &json!({})).await.refused(409)["code"], "APP_UNAVAILABLE");
+    let submit = bob.browser.put(&format!("/api/checkout-sessions/{open}/submit"), &form(&app.shop, "bob", false)).await;
+    assert_eq!(submit.refused(409)["code"], "APP_UNAVAILABLE");
+    let detail = format!("/api/apps/{}", app.shop.atlas.app);
+    bob.browser.get(&detail).await.refused(404);
+    let shown = alice.browser.get(&detail).await.ok();
+    assert_eq!((&shown["availability"], &shown["entitled"]), (&json!("blocked"), &json!(false)));
+    assert_eq!(alice.browser.get(&app.shop.atlas.bundle_path()).await.refused(403)["code"], "APP_BLOCKED");
     app.finish().await;
 }

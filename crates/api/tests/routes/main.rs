@@ -44,6 +44,7 @@ mod realtime;
 mod refund_limits;
 mod refunds;
 mod restored;
+mod review_emails;
 mod sandbox_off;
 mod session;
 mod slow_networks;

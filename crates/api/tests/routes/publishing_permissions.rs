@@ -13,7 +13,7 @@ const SIGNED_IN: &[&str] = &["customer", "developer", "reviewer", "admin", "owne
 const DEVELOPERS: &[&str] = &["developer"];
 
 /// The endpoints, and who may call them. Everybody else is refused before the call is looked at.
-const ENDPOINTS: [(Method, &str, &[&str]); 15] = [
+const ENDPOINTS: [(Method, &str, &[&str]); 18] = [
     (Method::GET, "/api/console/preferences", ADMINS),
     (Method::PUT, "/api/console/preferences", ADMINS),
     (Method::GET, "/api/console/invitations", ADMINS),
@@ -22,6 +22,9 @@ const ENDPOINTS: [(Method, &str, &[&str]); 15] = [
     (Method::GET, "/api/console/developers", ADMINS),
     (Method::DELETE, "/api/console/developers/pass_1", ADMINS),
     (Method::GET, "/api/developer/apps", DEVELOPERS),
+    (Method::PUT, "/api/developer/apps/z1unknown/visibility", SIGNED_IN),
+    (Method::PUT, "/api/developer/apps/z1unknown/auto-publish", SIGNED_IN),
+    (Method::GET, "/api/publication-log", &CALLERS),
     (Method::GET, "/api/console/reviews", REVIEWERS),
     (Method::POST, "/api/invitations/preview", SIGNED_IN),
     (Method::POST, "/api/invitations/accept", SIGNED_IN),

@@ -164,6 +164,8 @@ operations! {
     AcceptInvitation = "invitation.accept";
     CreateAccessToken = "access_token.create";
     ReviewVersion = "version.review";
+    SetAutoPublish = "app.auto_publish";
+    SetVisibility = "app.visibility";
     DeleteAccessToken = "access_token.delete";
 }
 

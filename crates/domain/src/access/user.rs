@@ -146,6 +146,8 @@ pub trait Users: Send {
     async fn find_passport(&mut self, id: &PassportId) -> Result<Option<Passport>, StorageError>;
     /// The valid passports, the newest first.
     async fn list_valid_passports(&mut self, page: &Page) -> Result<Listed<Passport>, StorageError>;
+    /// The users with a valid passport of one of these roles, at most `limit`.
+    async fn holders(&mut self, roles: &[Role], limit: u32) -> Result<Vec<Did>, StorageError>;
     /// All passports, revoked ones included, oldest first.
     async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError>;
     /// Revokes a passport. False: there is no such passport, or it is revoked already.

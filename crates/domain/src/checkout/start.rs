@@ -1,6 +1,7 @@
 //! Creates sessions, from a link or for an integrator.
 
 use super::quote::check_total;
+use super::submit::{CheckAppsError, check_apps};
 use super::{
     BrowserMark, FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionMode,
     SessionStatus, SubscriptionTerms,
@@ -10,6 +11,7 @@ use crate::operation::{NoSpace, VisitorNetwork};
 use crate::payment::{SandboxOff, lacks_sandbox};
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
+use crate::store::AppUnavailable;
 use std::time::Duration;
 
 /// Who starts a link.
@@ -29,6 +31,9 @@ pub enum StartError {
     /// The link is archived.
     #[error("This link is no longer active")]
     Inactive,
+    /// It sells an app that the store does not offer any more.
+    #[error(transparent)]
+    AppUnavailable(#[from] AppUnavailable),
     /// Nobody could pay the session.
     #[error(transparent)]
     SandboxOff(#[from] SandboxOff),
@@ -71,6 +76,15 @@ pub enum CreateSessionError {
     Storage(#[from] StorageError),
 }
 
+impl From<CheckAppsError> for StartError {
+    fn from(error: CheckAppsError) -> Self {
+        match error {
+            CheckAppsError::AppUnavailable(error) => Self::AppUnavailable(error),
+            CheckAppsError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
 /// A session as an integrator requests it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
@@ -108,7 +122,9 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     let claimed = unit.sessions().claim_start(&key, &id, now, now.minus(START_WINDOW)).await?;
     if claimed == id {
         let ids: Vec<_> = link.items.iter().map(|item| item.price_id.clone()).collect();
-        let prices = unit.prices().find_all(&ids).await?;
+        let sold = unit.prices().find_with_products(&ids).await?;
+        check_apps(unit.as_mut(), &sold).await?;
+        let prices: Vec<_> = sold.into_iter().map(|item| item.price).collect();
         check_total(&link.items, &prices, &link.currency_id)?;
         lock_prices(unit.as_mut(), &prices).await?;
         let session = Session {

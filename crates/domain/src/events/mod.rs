@@ -43,14 +43,18 @@ pub enum Topic {
     ConnectUpdate,
     /// Run the checks of an uploaded version. Payload: `version`.
     CheckVersion,
+    /// Publish a version whose publication is scheduled. Payload: `version`.
+    PublishVersion,
     /// Email the owner about a finding. The payload is that of the finding.
     OwnerMail,
     /// Email a developer that an access token expires. Payload: `token`.
     TokenMail,
+    /// Email a developer or a reviewer about a step of a review. Payload: `entry`, `to`.
+    ReviewMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -66,8 +70,10 @@ impl Topic {
         Self::ConcludeConnect,
         Self::ConnectUpdate,
         Self::CheckVersion,
+        Self::PublishVersion,
         Self::OwnerMail,
         Self::TokenMail,
+        Self::ReviewMail,
     ];
 
     #[must_use]
@@ -88,15 +94,17 @@ impl Topic {
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
             Self::CheckVersion => "check_version",
+            Self::PublishVersion => "publish_version",
             Self::OwnerMail => "owner_mail",
             Self::TokenMail => "token_mail",
+            Self::ReviewMail => "review_mail",
         }
     }
 
     /// Whether its messages are sent because a time has come, so that a wrong clock would send or drop them too early.
     #[must_use]
     pub const fn depends_on_time(self) -> bool {
-        matches!(self, Self::ReminderMail)
+        matches!(self, Self::ReminderMail | Self::PublishVersion)
     }
 
     #[must_use]

@@ -4,11 +4,13 @@
 pub mod access_tokens;
 pub mod bundle;
 pub mod invitations;
+pub mod moderation;
 mod named;
 mod picture_format;
 mod preferences;
 mod preferences_admin;
 pub mod publication;
+pub mod publication_log;
 pub mod review;
 mod version;
 

@@ -1,14 +1,40 @@
 //! Publishes versions: the state machine agrees, and the catalogue shows what the version says of itself.
 
+use super::bundle::checks::{CheckName, CheckState};
 use super::bundle::stored::{read_document, read_file};
-use super::bundle::{AppDids, BundleReader, FileRole, Manifest, UploadedVersion, default_version, readme_language};
-use super::review::{Refusal, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, lock_involved, take_in};
+use super::bundle::{AppDids, BundleReader, FileRole, Manifest, UploadedVersion, readme_language};
+use super::review::{
+    Involved, Refusal, ReviewActor, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, VersionStatus, facts_of, lock_involved,
+    review_need, take_in,
+};
 use crate::access::{Caller, Did, Role};
 use crate::context::Context;
-use crate::shared::{CategoryId, StorageError, Text, Timestamp};
+use crate::shared::{CategoryId, StorageError, Text, Timestamp, VersionId};
 use crate::storage::UnitOfWork;
-use crate::store::{App, AppVersion, Developer, Files, Screenshot};
+use crate::store::{App, AppVersion, Availability, Developer, Files, Screenshot};
 use semver::Version;
+use std::time::Duration;
+
+/// The longest time for which the store publishes updates by itself, in days. Its developer can extend or end it.
+pub const AUTO_PUBLISH_DAYS_MAX: u32 = 365;
+
+/// How long the store waits for the checks of a version that it publishes, and for one that has errored to be run again.
+const CHECKS_DELAY: Duration = Duration::from_secs(10);
+const ERRORED_DELAY: Duration = Duration::from_secs(600);
+
+/// Why automatic publication is not set.
+#[derive(Debug, thiserror::Error)]
+pub enum AutoPublishError {
+    /// There is no such app of the caller.
+    #[error("app not found")]
+    NotFound,
+    #[error("Your developer passport not found or has been revoked")]
+    NotDeveloper,
+    #[error("Automatic publishing lasts 1 to {AUTO_PUBLISH_DAYS_MAX} days")]
+    Days,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
 
 /// What a publication needs besides the context.
 pub struct PublishPorts<'p> {
@@ -18,7 +44,7 @@ pub struct PublishPorts<'p> {
 }
 
 /// What the files of a version say, as the catalogue shows it.
-struct Listing {
+pub(super) struct Listing {
     manifest: Manifest,
     readme: Text,
     changelog: Text,
@@ -63,7 +89,174 @@ pub async fn publish_version(
     Ok(published)
 }
 
-/// Writes the version into the catalogue. A version that new installs do not get, such as a pre-release, leaves the texts of its app.
+/// What a job that publishes a version by the store does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorePublication {
+    /// It was published, or there is nothing to do until another step of its review.
+    Done,
+    /// It is tried again at a time.
+    Later(Timestamp),
+}
+
+/// Publishes a version whose scheduled time has come, or that the store publishes by itself. One that waits for its review is published when
+/// it is approved. If a scheduled version may not be published for another reason, or one of its checks has failed, the schedule ends and
+/// its developer gets an email.
+///
+/// # Errors
+/// The storage fails. Then nothing has changed.
+#[tracing::instrument(skip_all, fields(version = %id))]
+pub async fn publish_by_store(ctx: &Context, ports: &PublishPorts<'_>, id: &VersionId) -> Result<StorePublication, StorageError> {
+    let Some(stored) = ctx.store.read().await?.uploads().find_version_by_id(id).await? else { return Ok(StorePublication::Done) };
+    match due_publication(ctx, &stored).await? {
+        Due::Not => return Ok(StorePublication::Done),
+        Due::Later(at) => return Ok(StorePublication::Later(at)),
+        Due::Now => {}
+        Due::Refused => return unschedule(ctx, &stored).await.map(|()| StorePublication::Done),
+    }
+    let listing = read_listing(ports, &stored).await?;
+    let mut unit = ctx.store.begin().await?;
+    let Some(involved) = lock_for_store(unit.as_mut(), &stored).await? else { return Ok(StorePublication::Done) };
+    match publish_locked(ctx, unit.as_mut(), &involved, &stored, listing).await {
+        Ok(()) => {
+            unit.commit().await?;
+            return Ok(StorePublication::Done);
+        }
+        Err(ReviewError::Storage(error)) => return Err(error),
+        Err(ReviewError::Refused(Refusal::NeedsReview(_) | Refusal::AlreadyInReview)) if is_waiting(&involved.version) => {
+            return Ok(StorePublication::Done);
+        }
+        Err(error) => tracing::warn!(%error, "a version is not published by the store"),
+    }
+    drop(unit);
+    unschedule(ctx, &stored).await.map(|()| StorePublication::Done)
+}
+
+/// Whether its approval orders the publication again.
+const fn is_waiting(version: &ReviewedVersion) -> bool {
+    matches!(version.review.status, VersionStatus::PendingReview | VersionStatus::InReview)
+}
+
+/// Whether the store publishes a version now.
+enum Due {
+    Not,
+    Later(Timestamp),
+    Now,
+    /// A check has failed.
+    Refused,
+}
+
+async fn due_publication(ctx: &Context, stored: &UploadedVersion) -> Result<Due, StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.read().await?;
+    let Some(app) = unit.reviews().find_app(&stored.app).await? else { return Ok(Due::Not) };
+    let Some(version) = unit.reviews().find(&stored.app, &stored.version).await? else { return Ok(Due::Not) };
+    if !matches!(version.review.status, VersionStatus::Draft | VersionStatus::Approved) && !is_waiting(&version) {
+        return Ok(Due::Not);
+    }
+    match version.review.publish_at {
+        Some(at) if at > now => return Ok(Due::Later(at)),
+        Some(_) => {}
+        // The first version is published by its developer. A draft that needs a review waits for it.
+        None => {
+            let is_wanted = app.auto_publish_until.is_some_and(|until| until > now);
+            let is_update = !unit.uploads().offered(&app.did).await?.versions.is_empty();
+            let facts = facts_of(unit.as_mut(), &app, &version).await?;
+            let is_allowed = version.review.status == VersionStatus::Approved || review_need(&facts).is_none();
+            if !(is_wanted && is_update && is_allowed) {
+                return Ok(Due::Not);
+            }
+        }
+    }
+    let checks = unit.uploads().checks(&stored.id).await?;
+    let has = |state: CheckState| checks.iter().any(|check| check.state == state);
+    Ok(if has(CheckState::Failed) {
+        Due::Refused
+    } else if has(CheckState::Errored) {
+        Due::Later(now.plus(ERRORED_DELAY))
+    } else if checks.len() < CheckName::ALL.len() {
+        Due::Later(now.plus(CHECKS_DELAY))
+    } else {
+        Due::Now
+    })
+}
+
+async fn publish_locked(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    involved: &Involved,
+    stored: &UploadedVersion,
+    listing: Listing,
+) -> Result<(), ReviewError> {
+    let is_developer = unit.users().passports(&involved.app.owner).await?.iter().any(|passport| passport.role == Role::Developer);
+    if !is_developer {
+        return Err(ReviewError::NotDeveloper);
+    }
+    take_in(ctx, unit, involved, &Step::Publish).await?;
+    show(unit, &involved.app, stored, listing, ctx.now()).await
+}
+
+/// Ends the schedule of a version, if it has one.
+async fn unschedule(ctx: &Context, stored: &UploadedVersion) -> Result<(), StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    let Some(involved) = lock_for_store(unit.as_mut(), stored).await? else { return Ok(()) };
+    match take_in(ctx, unit.as_mut(), &involved, &Step::Unschedule).await {
+        Ok(_) => unit.commit().await,
+        Err(ReviewError::Storage(error)) => Err(error),
+        // It is not scheduled.
+        Err(_) => Ok(()),
+    }
+}
+
+/// A version and its app, for a step of the store itself.
+async fn lock_for_store(unit: &mut dyn UnitOfWork, stored: &UploadedVersion) -> Result<Option<Involved>, StorageError> {
+    let Some(app) = unit.reviews().lock_app(&stored.app).await? else { return Ok(None) };
+    let Some(version) = unit.reviews().find(&stored.app, &stored.version).await? else { return Ok(None) };
+    let actor = ReviewActor { did: app.owner.clone(), role: ReviewRole::System };
+    Ok(Some(Involved { app, version, actor }))
+}
+
+/// Sets for how many days from now the store publishes updates of the caller's app by itself, as soon as they may be published. `None`: it
+/// does not any more. The first version of an app is published by its developer.
+///
+/// # Errors
+/// The app is not the caller's, or the caller is no developer any more, or there are too many days.
+#[tracing::instrument(skip_all, fields(app = %app, days = ?days))]
+pub async fn set_auto_publish(ctx: &Context, caller: &Caller, app: &Did, days: Option<u32>) -> Result<ReviewedApp, AutoPublishError> {
+    let now = ctx.now();
+    if days.is_some_and(|days| !(1..=AUTO_PUBLISH_DAYS_MAX).contains(&days)) {
+        return Err(AutoPublishError::Days);
+    }
+    let until = days.map(|days| now.plus(Duration::from_secs(u64::from(days) * 86_400)));
+    let mut unit = ctx.store.begin().await?;
+    let locked = unit.reviews().lock_app(app).await?.filter(|locked| locked.owner == caller.user.did);
+    let locked = locked.ok_or(AutoPublishError::NotFound)?;
+    if until.is_some() && !caller.holds(Role::Developer) {
+        return Err(AutoPublishError::NotDeveloper);
+    }
+    unit.reviews().set_auto_publish(app, until, now).await?;
+    unit.commit().await?;
+    Ok(ReviewedApp { auto_publish_until: until, ..locked })
+}
+
+/// Sets whether the caller's app is private: lists and searches do not show it, but whoever has its link finds and installs it.
+///
+/// # Errors
+/// The app is not the caller's: [`ReviewError::NotFound`]. The caller is no developer any more and wants to list it.
+#[tracing::instrument(skip_all, fields(app = %app, is_private))]
+pub async fn set_private(ctx: &Context, caller: &Caller, app: &Did, is_private: bool) -> Result<ReviewedApp, ReviewError> {
+    let mut unit = ctx.store.begin().await?;
+    let locked = unit.reviews().lock_app(app).await?.filter(|locked| locked.owner == caller.user.did);
+    let locked = locked.ok_or(ReviewError::NotFound)?;
+    if !is_private && !caller.holds(Role::Developer) {
+        return Err(ReviewError::NotDeveloper);
+    }
+    unit.reviews().set_private(app, is_private, ctx.now()).await?;
+    unit.apps().set_listed(app, !is_private).await?;
+    unit.commit().await?;
+    Ok(ReviewedApp { is_private, ..locked })
+}
+
+/// Writes a version into the catalogue. A version that new installs do not get, such as a pre-release, leaves the texts of its app.
 async fn show(
     unit: &mut dyn UnitOfWork,
     app: &ReviewedApp,
@@ -71,53 +264,70 @@ async fn show(
     listing: Listing,
     now: Timestamp,
 ) -> Result<(), ReviewError> {
-    let published = unit.uploads().published(&app.did).await?;
-    let is_default = default_version(&published) == Some(&stored.version);
-    let shown = unit.apps().find(&app.did).await?;
-    if shown.as_ref().is_some_and(|shown| shown.developer.did != app.owner) {
-        return Err(ReviewError::NotOwner);
+    if stored.version.pre.is_empty() {
+        // An update ends a rollback.
+        unit.uploads().roll_back(&app.did, None).await?;
     }
-    let Listing { manifest, readme, changelog, logo, screenshots } = listing;
-    if is_default {
-        let category_id = app.category.clone().ok_or(Refusal::CategoryRequired)?;
-        let owner = unit.users().find(&app.owner).await?;
-        let row = App {
-            did: app.did.clone(),
-            name: manifest.name,
-            title: Text::new(&manifest.title, ""),
-            description: Text::new(&manifest.description, ""),
-            category_id,
-            developer: Developer { did: app.owner.clone(), name: owner.map(|owner| owner.full_name).unwrap_or_default(), verified: false },
-            logo,
-            screenshots,
-            license: manifest.license,
-            website: manifest.homepage,
-            test_link: None,
-            live_link: None,
-            downloads: 0,
-            version: stored.version.to_string(),
-            size: stored.size,
-            created_at: now,
-            updated_at: now,
-        };
-        unit.apps().show(&row).await?;
-    } else if shown.is_none() {
+    let offered = unit.uploads().offered(&app.did).await?;
+    if offered.current() == Some(&stored.version) {
+        show_app(unit, app, stored, &listing, now).await?;
+    } else if unit.apps().find(&app.did).await?.is_none() {
         return Ok(());
     }
     let version = AppVersion {
         id: stored.id.clone(),
         app: app.did.clone(),
         version: stored.version.to_string(),
-        readme,
-        changelog,
+        readme: listing.readme,
+        changelog: listing.changelog,
         sha256: stored.bundle.clone(),
         size: stored.size,
         published_at: now,
+        is_yanked: false,
     };
     Ok(unit.apps().insert_version(&version).await?)
 }
 
-async fn read_listing(ports: &PublishPorts<'_>, version: &UploadedVersion) -> Result<Listing, StorageError> {
+/// Makes the catalogue show what the version that new installs get says of itself.
+pub(super) async fn show_app(
+    unit: &mut dyn UnitOfWork,
+    app: &ReviewedApp,
+    stored: &UploadedVersion,
+    listing: &Listing,
+    now: Timestamp,
+) -> Result<(), ReviewError> {
+    let shown = unit.apps().find(&app.did).await?;
+    if shown.as_ref().is_some_and(|shown| shown.developer.did != app.owner) {
+        return Err(ReviewError::NotOwner);
+    }
+    let Listing { manifest, logo, screenshots, .. } = listing;
+    let owner = unit.users().find(&app.owner).await?;
+    let row = App {
+        did: app.did.clone(),
+        availability: if app.block_reason.is_some() { Availability::Blocked } else { Availability::Available },
+        is_listed: !app.is_private,
+        name: manifest.name.clone(),
+        title: Text::new(&manifest.title, ""),
+        description: Text::new(&manifest.description, ""),
+        category_id: app.category.clone().ok_or(Refusal::CategoryRequired)?,
+        developer: Developer { did: app.owner.clone(), name: owner.map(|owner| owner.full_name).unwrap_or_default(), verified: false },
+        logo: logo.clone(),
+        screenshots: screenshots.clone(),
+        license: manifest.license.clone(),
+        website: manifest.homepage.clone(),
+        test_link: None,
+        live_link: None,
+        downloads: 0,
+        version: stored.version.to_string(),
+        size: stored.size,
+        created_at: now,
+        // Offering another version again is no update.
+        updated_at: shown.filter(|shown| shown.version == stored.version.to_string()).map_or(now, |shown| shown.updated_at),
+    };
+    Ok(unit.apps().show(&row).await?)
+}
+
+pub(super) async fn read_listing(ports: &PublishPorts<'_>, version: &UploadedVersion) -> Result<Listing, StorageError> {
     let manifest = read_document(ports.reader, ports.dids, ports.files, version).await?;
     let of_role = |role: FileRole| version.files.iter().filter(move |file| file.role == role);
     let (mut readme, mut changelog) = (Text::default(), Text::default());

@@ -22,6 +22,23 @@ pub fn default_version<'v>(versions: impl IntoIterator<Item = &'v Version>) -> O
     versions.into_iter().filter(|version| version.pre.is_empty()).max()
 }
 
+/// The versions of an app that new users can get.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OfferedVersions {
+    pub versions: Vec<Version>,
+    /// The one to which the app was rolled back: new installs get it instead of the highest. It can have been withdrawn since.
+    pub rolled_back_to: Option<Version>,
+}
+
+impl OfferedVersions {
+    /// The version that new installs get.
+    #[must_use]
+    pub fn current(&self) -> Option<&Version> {
+        let chosen = self.rolled_back_to.as_ref().filter(|chosen| chosen.pre.is_empty() && self.versions.contains(chosen));
+        chosen.or_else(|| default_version(&self.versions))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +68,15 @@ mod tests {
         let versions = ["1.0.0", "1.1.0-beta", "0.9.0"].map(version);
         assert_eq!(default_version(&versions), Some(&versions[0]));
         assert_eq!(default_version(&versions[1..2]), None);
+    }
+
+    #[test]
+    fn new_installs_get_the_version_to_which_the_app_was_rolled_back_as_long_as_it_is_offered() {
+        let versions = ["1.0.0", "1.1.0", "1.2.0-beta"].map(version).to_vec();
+        for (chosen, expected) in [(None, 1), (Some("1.0.0"), 0), (Some("1.2.0-beta"), 1), (Some("0.9.0"), 1)] {
+            let offered = OfferedVersions { versions: versions.clone(), rolled_back_to: chosen.map(version) };
+            assert_eq!(offered.current(), Some(&versions[expected]), "{chosen:?}");
+        }
+        assert_eq!(OfferedVersions { versions: Vec::new(), rolled_back_to: Some(version("1.0.0")) }.current(), None);
     }
 }

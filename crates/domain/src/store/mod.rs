@@ -37,9 +37,45 @@ pub struct Screenshot {
     pub alt: Text,
 }
 
+/// Whether the store offers an app to those who do not have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Availability {
+    Available,
+    /// An administrator has blocked it: nobody downloads it.
+    Blocked,
+    /// All of its versions were yanked.
+    Withdrawn,
+}
+
+impl Availability {
+    pub const ALL: [Self; 3] = [Self::Available, Self::Blocked, Self::Withdrawn];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Blocked => "blocked",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|availability| availability.name() == name)
+    }
+}
+
+/// The store does not offer an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("This app is not available at the moment")]
+pub struct AppUnavailable;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
     pub did: Did,
+    pub availability: Availability,
+    /// Whether lists and searches show it; otherwise it is found by its link only.
+    pub is_listed: bool,
     /// The machine name: letters, hyphen, underscore (SPEC.md 5).
     pub name: String,
     pub title: Text,
@@ -94,6 +130,8 @@ pub struct AppVersion {
     /// The size of the bundle in bytes.
     pub size: u64,
     pub published_at: Timestamp,
+    /// Nobody gets it any more.
+    pub is_yanked: bool,
 }
 
 /// The price of an app in one currency.
@@ -122,6 +160,8 @@ pub struct AppFilter {
     pub category: Option<String>,
     pub free: Option<bool>,
     pub sort: AppSort,
+    /// Lists apps that are not available or not listed as well, for administrators.
+    pub with_unavailable: bool,
 }
 
 /// The right to download an app, one per purchase. An entitlement of a subscription is valid until the subscription has ended or its plan
@@ -155,18 +195,24 @@ pub struct CountedCategory {
 #[async_trait]
 pub trait Apps: Send {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError>;
-    /// Categories in their order.
+    /// Categories in their order, each with the number of its available apps.
     async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError>;
     async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
     /// Inserts the app, or replaces what a version says of it. Links, downloads and the time of the creation stay.
     async fn show(&mut self, app: &App) -> Result<(), StorageError>;
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
+    /// Sets whether the app is offered. Nothing happens if it is not in the catalogue.
+    async fn set_availability(&mut self, did: &Did, availability: Availability) -> Result<(), StorageError>;
+    /// Sets whether lists show the app. Nothing happens if it is not in the catalogue.
+    async fn set_listed(&mut self, did: &Did, is_listed: bool) -> Result<(), StorageError>;
+    /// Sets whether a version is yanked. Nothing happens if it is not in the catalogue.
+    async fn set_yanked(&mut self, version: &VersionId, is_yanked: bool) -> Result<(), StorageError>;
     async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError>;
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<App>, StorageError>;
-    /// How many apps each of these developers has; those without any are left out.
+    /// How many available apps each of these developers has; those without any are left out.
     async fn count_of_developers(&mut self, dids: &[Did]) -> Result<BTreeMap<Did, u64>, StorageError>;
     async fn list(&mut self, filter: &AppFilter, page: &Page) -> Result<Listed<App>, StorageError>;
-    /// Newest first.
+    /// Newest first, yanked ones included.
     async fn versions(&mut self, app: &Did) -> Result<Vec<AppVersion>, StorageError>;
     async fn version(&mut self, app: &Did, version: &str) -> Result<Option<AppVersion>, StorageError>;
     /// Increments the app's and the day's counter, without reading either.
@@ -215,6 +261,8 @@ mod tests {
     fn test_entitlements_do_not_open_apps_that_are_sold_live() {
         let mut app = App {
             did: Did::from_verified("z1"),
+            availability: Availability::Available,
+            is_listed: true,
             name: "app".into(),
             title: Text::default(),
             description: Text::default(),

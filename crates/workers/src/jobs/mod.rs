@@ -14,7 +14,9 @@ mod delivery;
 mod end_refunded;
 mod owner_mail;
 mod publish;
+mod publish_version;
 mod receipt;
+mod review_mail;
 mod settle;
 mod token_mail;
 
@@ -27,6 +29,7 @@ use souk_domain::mail::ConfirmationMailer;
 use souk_domain::operation::RESTORE_PAUSE;
 use souk_domain::publishing::access_tokens::TokenMailer;
 use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool};
+use souk_domain::publishing::review::ReviewMailer;
 use souk_domain::store::Files;
 use std::sync::Arc;
 
@@ -35,7 +38,7 @@ use std::sync::Arc;
 const fn acts(topic: Topic) -> bool {
     match topic {
         Topic::ReceiptMail | Topic::BillingMail | Topic::ReminderMail | Topic::ConfirmationMail => true,
-        Topic::OwnerMail | Topic::TokenMail | Topic::Charge => true,
+        Topic::OwnerMail | Topic::TokenMail | Topic::ReviewMail | Topic::Charge | Topic::PublishVersion => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
         Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion => false,
         Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
@@ -51,6 +54,7 @@ pub struct Jobs {
     pub confirmations: Arc<dyn ConfirmationMailer>,
     pub owner_mails: Arc<dyn OwnerMailer>,
     pub token_mails: Arc<dyn TokenMailer>,
+    pub review_mails: Arc<dyn ReviewMailer>,
     pub checks: Checks,
 }
 
@@ -83,8 +87,10 @@ impl Handler for Jobs {
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
             Topic::CheckVersion => check_version::run(self, &job).await,
+            Topic::PublishVersion => publish_version::run(self, &job).await,
             Topic::OwnerMail => owner_mail::run(self, &job).await,
             Topic::TokenMail => token_mail::run(self, &job).await,
+            Topic::ReviewMail => review_mail::run(self, &job).await,
         }
     }
 }

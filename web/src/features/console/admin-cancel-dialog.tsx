@@ -4,6 +4,7 @@ import dayjs, { type Dayjs } from 'dayjs';
 import { api } from '@/api/client';
 import type { Subscription } from '@/api/types';
 import { ActionError } from '@/features/billing/action-error';
+import { DateTimeField } from '@/features/billing/date-time-field';
 import { Dialog, type SubscriptionDialogProps } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
@@ -14,7 +15,6 @@ import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { type CancelAt, cancelTimes, movableDeposit } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
-import { DateTimeField } from './date-time-field';
 
 const REFUNDS = ['none', 'proration', 'last'] as const;
 const DEPOSITS = ['none', 'proration', 'slash'] as const;

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { api } from '@/api/client';
 import type { TestClock } from '@/api/types';
 import { queryClient } from '@/app/queries';
+import { DateTimeField } from '@/features/billing/date-time-field';
 import { ErrorAlert } from '@/features/billing/dialog';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { subscriptionName } from '@/features/billing/price-text';
@@ -17,7 +18,6 @@ import { dateTimeText } from '@/lib/format';
 import { Activity } from './activity';
 import styles from './clock-panel.module.css';
 import { progress } from './clock-rules';
-import { DateTimeField } from './date-time-field';
 import { clockQuery, customerSubscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 

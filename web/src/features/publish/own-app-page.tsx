@@ -5,14 +5,14 @@ import { ApiError } from '@/api/error';
 import type { UploadedVersion } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { BackLink } from '@/features/billing/back-link';
-import { Note } from '@/features/billing/dialog';
 import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, PageResult } from '@/features/billing/states';
 import { usePagination } from '@/features/billing/use-pagination';
 import { REVIEW_PAGE_SIZE, uploadsQuery } from '@/features/reviews/queries';
-import { VersionTag } from '@/features/reviews/status';
+import { BlockedNote, VersionTag } from '@/features/reviews/status';
 import { useTexts } from '@/features/reviews/texts';
 import { dateTimeText } from '@/lib/format';
+import { AppSettings } from './app-settings';
 import { RequireDeveloper } from './require-developer';
 
 interface OwnAppPageProps {
@@ -45,7 +45,7 @@ function OwnApp({ did, page = 1 }: OwnAppPageProps) {
       <Typography.Title level={1} style={{ margin: 0, overflowWrap: 'anywhere' }}>
         {data?.app.name ?? t('apps.title')}
       </Typography.Title>
-      {data?.app.blocked ? <Note type="error" title={t('app.blockedText')} /> : null}
+      {data ? <BlockedNote app={data.app} /> : null}
       <RecordTable<UploadedVersion & { id: string }>
         label={t('versions.title')}
         list={data?.list.map((one) => ({ ...one, id: one.version })) ?? []}
@@ -67,6 +67,7 @@ function OwnApp({ did, page = 1 }: OwnAppPageProps) {
           { key: 'published', title: t('facts.published'), render: (_, { published_at: at }) => time(at) },
         ]}
       />
+      {data ? <AppSettings app={data.app} /> : null}
     </Flex>
   );
 }

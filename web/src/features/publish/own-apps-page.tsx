@@ -51,12 +51,12 @@ function OwnApps({ page }: { page: number }) {
         {
           key: 'name',
           title: t('apps.name'),
-          render: (_, { did, name, blocked }) => (
+          render: (_, app) => (
             <Flex gap={8} align="center" wrap style={{ overflowWrap: 'anywhere' }}>
-              <Link to="/developer/apps/$did" params={{ did }}>
-                {name}
+              <Link to="/developer/apps/$did" params={{ did: app.did }}>
+                {app.name}
               </Link>
-              <BlockedTag blocked={blocked} />
+              <BlockedTag app={app} />
             </Flex>
           ),
         },

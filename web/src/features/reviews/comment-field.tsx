@@ -2,11 +2,12 @@ import { Form, Input } from 'antd';
 import { rule } from '@/features/billing/form';
 import { useTexts } from './texts';
 
-/** As that of the server (`publishing/review`), in characters. */
+/** As those of the server (`publishing/review`), in characters. */
 export const COMMENT_MAX = 5000;
+export const REASON_MAX = 255;
 
 /** A required comment, the field `comment` of its form. */
-export function CommentField({ label, hint }: { label: string; hint?: string }) {
+export function CommentField({ label, hint, max = COMMENT_MAX }: { label: string; hint?: string; max?: number }) {
   const { t } = useTexts();
   return (
     <Form.Item
@@ -15,10 +16,7 @@ export function CommentField({ label, hint }: { label: string; hint?: string }) 
       extra={hint}
       rules={[
         rule((text?: string) => Boolean(text?.trim()), t('comment.required')),
-        rule(
-          (text?: string) => [...(text?.trim() ?? '')].length <= COMMENT_MAX,
-          t('comment.tooLong', { max: COMMENT_MAX }),
-        ),
+        rule((text?: string) => [...(text?.trim() ?? '')].length <= max, t('comment.tooLong', { max })),
       ]}
     >
       <Input.TextArea rows={4} autoComplete="off" />

@@ -27,6 +27,9 @@ export function Facts({ review, userDid }: FactsProps) {
     ...(version.published_at
       ? [{ key: 'published', label: t('facts.published'), children: time(version.published_at) }]
       : []),
+    ...(version.publish_at
+      ? [{ key: 'publishAt', label: t('facts.publishAt'), children: time(version.publish_at) }]
+      : []),
     ...(version.claimed_by
       ? [{ key: 'claimed', label: t('facts.claimed'), children: personText(version.claimed_by, review, userDid, t) }]
       : []),

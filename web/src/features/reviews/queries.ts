@@ -71,6 +71,7 @@ export interface StepInput {
   comment?: string;
   category_id?: string | null;
   review_type?: string | null;
+  publish_at?: string;
 }
 
 export const takeStep = ({ app, version }: Pick<VersionReview, 'app' | 'version'>, input: StepInput) =>

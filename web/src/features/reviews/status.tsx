@@ -9,7 +9,8 @@ import {
 } from '@ant-design/icons';
 import { Tag } from 'antd';
 import type { ReactNode } from 'react';
-import type { UploadedVersion, VersionStatus } from '@/api/types';
+import type { UploadedApp, UploadedVersion, VersionStatus } from '@/api/types';
+import { Note } from '@/features/billing/dialog';
 import { useTexts } from './texts';
 
 type TagStyle = [color: 'success' | 'warning' | 'error' | 'default' | 'processing', icon: ReactNode];
@@ -23,24 +24,42 @@ const STATUSES: Record<VersionStatus, TagStyle> = {
   PUBLISHED: ['success', <CheckCircleOutlined key="published" aria-hidden="true" />],
   CANCELLED: ['default', <StopOutlined key="cancelled" aria-hidden="true" />],
 };
+const YANKED: TagStyle = ['default', <StopOutlined key="yanked" aria-hidden="true" />];
 const CHANGES: TagStyle = ['warning', <EditOutlined key="changes" aria-hidden="true" />];
 
 /** The status of a version; one in review whose developer has to act is named as such. */
-export function VersionTag({ version }: { version: Pick<UploadedVersion, 'status' | 'changes_requested'> }) {
+export function VersionTag({
+  version,
+}: {
+  version: Pick<UploadedVersion, 'status' | 'changes_requested' | 'yanked_by'>;
+}) {
   const { t } = useTexts();
   const isChanges = version.status === 'IN_REVIEW' && version.changes_requested;
-  const [color, icon] = isChanges ? CHANGES : STATUSES[version.status];
+  const [color, icon] = isChanges ? CHANGES : version.yanked_by ? YANKED : STATUSES[version.status];
   return (
     <Tag color={color} icon={icon} variant="filled">
-      {t(isChanges ? 'status.CHANGES_REQUESTED' : `status.${version.status}`)}
+      {t(isChanges ? 'status.CHANGES_REQUESTED' : version.yanked_by ? 'status.YANKED' : `status.${version.status}`)}
     </Tag>
   );
 }
 
-/** That an app is blocked; nothing if it is not. */
-export function BlockedTag({ blocked }: { blocked: boolean }) {
+/** That an app is blocked, and why; nothing if it is not. */
+export function BlockedNote({ app }: { app: UploadedApp }) {
   const { t } = useTexts();
-  if (!blocked) return null;
+  if (app.block_reason === null) return null;
+  return (
+    <Note
+      type="error"
+      title={t('app.blockedText')}
+      description={t('app.blockedBecause', { reason: app.block_reason })}
+    />
+  );
+}
+
+/** That an app is blocked; nothing if it is not. */
+export function BlockedTag({ app }: { app: UploadedApp }) {
+  const { t } = useTexts();
+  if (app.block_reason === null) return null;
   return (
     <Tag color="error" icon={<StopOutlined aria-hidden="true" />} variant="filled">
       {t('app.blocked')}

@@ -1,13 +1,17 @@
 import { Form } from 'antd';
+import dayjs, { type Dayjs } from 'dayjs';
 import type { ReviewType, VersionReview } from '@/api/types';
+import { DateTimeField } from '@/features/billing/date-time-field';
+import { rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { CategoryField } from './category-field';
-import { CommentField } from './comment-field';
+import { CommentField, REASON_MAX } from './comment-field';
 import type { StepInput } from './queries';
 import styles from './reviews.module.css';
 import { StepDialog } from './step-dialog';
 import type { ReviewStep } from './steps';
 import { useTexts } from './texts';
+import { useNow } from './use-now';
 
 /** Steps that are taken at once. The others ask for a confirmation or for what they say. */
 const DIRECT_STEPS = ['request', 'start', 'renew', 'comment'] as const;
@@ -16,8 +20,8 @@ export type DialogStep = Exclude<ReviewStep, (typeof DIRECT_STEPS)[number]>;
 export const isDialogStep = (step: ReviewStep): step is DialogStep =>
   !(DIRECT_STEPS as readonly ReviewStep[]).includes(step);
 
-/** The steps that cannot be undone and end something for the developer. */
-export const FINAL_STEPS: readonly string[] = ['reject', 'deny_appeal', 'cancel'];
+/** The steps that end something for the developer. */
+export const FINAL_STEPS: readonly string[] = ['reject', 'deny_appeal', 'cancel', 'yank', 'block'];
 
 interface StepDialogsProps {
   step: DialogStep;
@@ -33,8 +37,14 @@ export function StepDialogOf({ step, ...props }: StepDialogsProps) {
       return <PublishDialog {...props} />;
     case 'approve':
       return <ApproveDialog {...props} />;
+    case 'schedule':
+      return <ScheduleDialog {...props} />;
     case 'cancel':
     case 'take_over':
+    case 'roll_back':
+    case 'undo_yank':
+    case 'unblock':
+    case 'unschedule':
       return <PlainDialog step={step} {...props} />;
     default:
       return <CommentDialog step={step} {...props} />;
@@ -53,7 +63,9 @@ function useTitles(step: DialogStep, { app, version: { version } }: VersionRevie
   };
 }
 
-function PlainDialog({ step, ...props }: DialogProps & { step: 'cancel' | 'take_over' }) {
+type PlainStep = 'cancel' | 'take_over' | 'roll_back' | 'undo_yank' | 'unblock' | 'unschedule';
+
+function PlainDialog({ step, ...props }: DialogProps & { step: PlainStep }) {
   const { t } = useTexts();
   const titles = useTitles(step, props.review);
   return (
@@ -63,7 +75,7 @@ function PlainDialog({ step, ...props }: DialogProps & { step: 'cancel' | 'take_
   );
 }
 
-type CommentStep = Exclude<DialogStep, 'publish' | 'approve' | 'cancel' | 'take_over'>;
+type CommentStep = Exclude<DialogStep, 'publish' | 'approve' | 'schedule' | PlainStep>;
 
 function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) {
   const { t } = useTexts();
@@ -76,10 +88,14 @@ function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) 
       read={({ comment }) => ({ step, comment: comment.trim() })}
     >
       <p className={styles.consequence}>{t(`consequence.${step}`)}</p>
-      <CommentField
-        label={t(step === 'appeal' ? 'comment.appeal' : 'comment.label')}
-        hint={step === 'appeal' ? t('comment.reviewersSee') : t('comment.developerSees')}
-      />
+      {step === 'yank' || step === 'block' ? (
+        <CommentField label={t('comment.reason')} hint={t('comment.developerSees')} max={REASON_MAX} />
+      ) : (
+        <CommentField
+          label={t(step === 'appeal' ? 'comment.appeal' : 'comment.label')}
+          hint={step === 'appeal' ? t('comment.reviewersSee') : t('comment.developerSees')}
+        />
+      )}
     </StepDialog>
   );
 }
@@ -137,6 +153,29 @@ function PublishDialog(props: DialogProps) {
     >
       <p className={styles.consequence}>{t('consequence.publish')}</p>
       {needsCategory ? <CategoryField hint={t('category.hint')} /> : null}
+    </StepDialog>
+  );
+}
+
+/** How far ahead a publication can be scheduled, as the server allows it. */
+const SCHEDULE_MAX_DAYS = 365;
+
+function ScheduleDialog(props: DialogProps) {
+  const { t } = useTexts();
+  const titles = useTitles('schedule', props.review);
+  const now = useNow(null);
+  const isPossible = (time: Dayjs | null | undefined) =>
+    Boolean(time && time.valueOf() > now && time.isBefore(dayjs(now).add(SCHEDULE_MAX_DAYS, 'day')));
+  return (
+    <StepDialog<{ time: Dayjs }>
+      {...titles}
+      {...props}
+      read={({ time }) => ({ step: 'schedule', publish_at: time.toISOString() })}
+    >
+      <p className={styles.consequence}>{t('consequence.schedule')}</p>
+      <Form.Item name="time" label={t('schedule.time')} rules={[rule(isPossible, t('schedule.timeWrong'))]}>
+        <DateTimeField from={now / 1000} minDate={dayjs(now).startOf('day')} style={{ width: '100%' }} />
+      </Form.Item>
     </StepDialog>
   );
 }

@@ -4,6 +4,8 @@ import { compareVersions } from './versions';
 /** In the order of their buttons. */
 export const REVIEW_STEPS = [
   'publish',
+  'schedule',
+  'unschedule',
   'request',
   'start',
   'approve',
@@ -15,6 +17,11 @@ export const REVIEW_STEPS = [
   'renew',
   'take_over',
   'cancel',
+  'roll_back',
+  'undo_yank',
+  'yank',
+  'unblock',
+  'block',
   'comment',
 ] as const;
 export type ReviewStep = (typeof REVIEW_STEPS)[number];
@@ -46,20 +53,50 @@ export const isOutdated = ({ version, current }: Pick<Reviewed, 'version' | 'cur
  */
 export function availableSteps(review: Reviewed, userDid: string, now: number): ReviewStep[] {
   const steps = review.role === 'app_owner' ? ownerSteps(review) : reviewerSteps(review, userDid, now);
+  steps.push(...moderationSteps(review));
   if (review.version.status !== 'DRAFT') steps.push('comment');
   return REVIEW_STEPS.filter((step) => steps.includes(step));
+}
+
+/** Steps that take a version or its app out of the store, or bring it back. */
+function moderationSteps({ app, version, role, current }: Reviewed): ReviewStep[] {
+  const isOwner = role === 'app_owner';
+  const isAdmin = role === 'admin' || role === 'store_owner';
+  const steps: ReviewStep[] = [];
+  if (version.status === 'PUBLISHED' && (isOwner || isAdmin)) {
+    if (version.yanked_by === null) {
+      steps.push('yank');
+      if (current !== version.version) steps.push('roll_back');
+    }
+    // What the store has withdrawn, its developer does not bring back.
+    else if (isAdmin || version.yanked_by === 'developer') steps.push('undo_yank');
+  }
+  if (isAdmin) steps.push(app.block_reason === null ? 'block' : 'unblock');
+  return steps;
 }
 
 function ownerSteps(review: Reviewed): ReviewStep[] {
   const { status, appeal } = review.version;
   const steps: ReviewStep[] = [];
-  if (status === 'DRAFT' && !review.app.blocked && !isSuperseded(review)) steps.push('request');
+  if (status === 'DRAFT' && review.app.block_reason === null && !isSuperseded(review)) steps.push('request');
   if (status === 'PENDING_REVIEW' || status === 'IN_REVIEW' || status === 'APPROVED') steps.push('cancel');
   if (status === 'REJECTED' && appeal === null) steps.push('appeal');
   const isPublishable =
     status === 'APPROVED' || ((status === 'DRAFT' || status === 'PENDING_REVIEW') && review.need === null);
-  if (isPublishable && !review.app.blocked && !isOutdated(review)) steps.push('publish');
+  const isWelcome = review.app.block_reason === null && !isOutdated(review);
+  if (isPublishable && isWelcome) steps.push('publish');
+  if (review.version.publish_at !== null) steps.push('unschedule');
+  else if (isWelcome && isSchedulable(review, isPublishable)) steps.push('schedule');
   return steps;
+}
+
+/** A version that waits for its review is published after it. The first version without a review needs a category. */
+function isSchedulable(review: Reviewed, isPublishable: boolean): boolean {
+  const { app, version } = review;
+  const { status } = version;
+  const isOpen = status === 'DRAFT' || status === 'PENDING_REVIEW' || status === 'IN_REVIEW' || status === 'APPROVED';
+  if (status === 'DRAFT' && !isPublishable && isSuperseded(review)) return false;
+  return isOpen && (status === 'APPROVED' || !isPublishable || app.category_id !== null);
 }
 
 function reviewerSteps(review: Reviewed, userDid: string, now: number): ReviewStep[] {

@@ -5,7 +5,7 @@ import { dateTimeText } from '@/lib/format';
 import { CommentForm } from './comment-form';
 import { actorText, roleText } from './people';
 import styles from './reviews.module.css';
-import { type Key, useTexts } from './texts';
+import { type Key, type Texts, useTexts } from './texts';
 
 const KINDS: Record<string, Key> = {
   requested: 'thread.requested',
@@ -21,8 +21,10 @@ const KINDS: Record<string, Key> = {
   appeal_granted: 'thread.appeal_granted',
   appeal_denied: 'thread.appeal_denied',
   published: 'thread.published',
+  unscheduled: 'thread.unscheduled',
   yanked: 'thread.yanked',
   yank_undone: 'thread.yank_undone',
+  rolled_back: 'thread.rolled_back',
   app_blocked: 'thread.app_blocked',
   app_unblocked: 'thread.app_unblocked',
 };
@@ -54,22 +56,29 @@ export function Thread({ review, canComment, onCommented }: ThreadProps) {
   );
 }
 
+/** The comment of these steps is a value. */
+const VALUE_KINDS = ['replaced', 'scheduled'];
+
+function actionText({ kind, comment }: ReviewEntry, { t, language }: Pick<Texts, 't' | 'language'>): string {
+  if (kind === 'replaced') return t('replaced', { version: comment });
+  if (kind === 'scheduled') return t('thread.scheduled', { time: dateTimeText(comment, language) });
+  const key = KINDS[kind];
+  return key ? t(key) : kind;
+}
+
 function Entry({ entry }: { entry: ReviewEntry }) {
   const { t, language } = useTexts();
-  const isReplacement = entry.kind === 'replaced';
-  const kind = KINDS[entry.kind];
-  const action = isReplacement ? t('replaced', { version: entry.comment }) : kind ? t(kind) : entry.kind;
   return (
     <li>
       <Flex gap="0 12px" wrap align="baseline">
         <Typography.Text strong>{actorText(entry, t)}</Typography.Text>
         {entry.role === 'system' ? null : <Typography.Text type="secondary">{roleText(entry.role, t)}</Typography.Text>}
-        <span>{action}</span>
+        <span>{actionText(entry, { t, language })}</span>
         <Typography.Text type="secondary">
           <time dateTime={entry.at}>{dateTimeText(entry.at, language)}</time>
         </Typography.Text>
       </Flex>
-      {entry.comment && !isReplacement ? <p className={styles.comment}>{entry.comment}</p> : null}
+      {entry.comment && !VALUE_KINDS.includes(entry.kind) ? <p className={styles.comment}>{entry.comment}</p> : null}
     </li>
   );
 }

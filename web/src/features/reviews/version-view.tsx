@@ -16,7 +16,7 @@ import { Facts } from './facts';
 import { meaningOf } from './meaning';
 import { reloadReviews, reviewQuery, type StepInput } from './queries';
 import styles from './reviews.module.css';
-import { VersionTag } from './status';
+import { BlockedNote, VersionTag } from './status';
 import { availableSteps } from './steps';
 import { useTexts } from './texts';
 import { Thread } from './thread';
@@ -50,9 +50,10 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
   const steps = availableSteps(review, userDid, now);
   const meaning = meaningOf(review, userDid, now);
   const isOpen = version.status === 'DRAFT' || version.status === 'PENDING_REVIEW' || version.status === 'IN_REVIEW';
+  const isInStore = version.status === 'PUBLISHED' && version.yanked_by === null && app.block_reason === null;
   const show = (changed: VersionReview) => {
     queryClient.setQueryData(reviewQuery(app.did, version.version).queryKey, changed);
-    reloadReviews(changed.version.status === 'PUBLISHED');
+    reloadReviews(changed.version.status === 'PUBLISHED' || changed.current !== null);
   };
   const done = (changed: VersionReview, { step }: StepInput) => {
     show(changed);
@@ -72,16 +73,19 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
         </Flex>
         <section ref={status} tabIndex={-1} aria-label={t('versions.status')} className={styles.status}>
           <Flex vertical gap={12}>
-            {app.blocked ? <Note type="error" title={t('app.blockedText')} /> : null}
-            <Note
-              type={meaning.type}
-              title={t(meaning.key, meaning.values)}
-              description={isOpen && need ? t(`need.${need}`) : undefined}
-            />
+            <BlockedNote app={app} />
+            {version.yanked_by ? <Note type="warning" title={t(`version.yanked.${version.yanked_by}`)} /> : null}
+            {version.yanked_by === null ? (
+              <Note
+                type={meaning.type}
+                title={t(meaning.key, meaning.values)}
+                description={isOpen && need ? t(`need.${need}`) : undefined}
+              />
+            ) : null}
           </Flex>
         </section>
         <Actions review={review} steps={steps} onDone={done} />
-        {version.status === 'PUBLISHED' ? (
+        {isInStore ? (
           <Link to="/apps/$did/{-$version}" params={{ did: app.did, version: version.version }}>
             {t('version.toStore')}
           </Link>

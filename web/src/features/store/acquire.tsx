@@ -15,6 +15,12 @@ export function Acquire({ app }: { app: AppDetail }) {
   const { first, others } = pricesOf(app, language);
   const version = { version: app.version, size: sizeText(app.size, language) };
 
+  if (app.availability !== 'available')
+    return (
+      <div className={styles.acquire}>
+        <p className={styles.hint}>{t('app.withdrawn')}</p>
+      </div>
+    );
   if (app.pricing === 'free' || app.entitled) {
     const mine = app.entitled && app.pricing === 'paid';
     return (

@@ -55,6 +55,7 @@ impl Schema {
             }
             _ if is_optional && number == 3 => return Cell::Null,
             ("audit_log", "actor_kind") => return text("user"),
+            ("apps", "availability") => return text("available"),
             ("invoice_payments", "source") => return text("network"),
             ("journal_postings", "side") => return text("debit"),
             ("prices", "tiers_mode") => return text("graduated"),

@@ -20,6 +20,7 @@ use souk_domain::publishing::StoredPreferences;
 use souk_domain::publishing::access_tokens::AccessTokens;
 use souk_domain::publishing::bundle::Uploads;
 use souk_domain::publishing::invitations::Invitations;
+use souk_domain::publishing::publication_log::PublicationLog;
 use souk_domain::publishing::review::Reviews;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
@@ -152,6 +153,7 @@ impl UnitOfWork for CrashingUnit {
         access_tokens: AccessTokens;
         invitations: Invitations;
         preferences: StoredPreferences;
+        publication_log: PublicationLog;
         reviews: Reviews;
         personal_data: PersonalData;
         outbox: Outbox;

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::state::App;
 use poem::Request;
+use poem::http::StatusCode;
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
@@ -19,7 +20,7 @@ use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::{Price, Product};
 use souk_domain::shared::{Mode, Page};
 use souk_domain::storage::UnitOfWork;
-use souk_domain::store::{self as domain, AppFilter, AppSort, Category, KEYWORD_MAX};
+use souk_domain::store::{self as domain, AppFilter, AppSort, Availability, Category, KEYWORD_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,6 +60,7 @@ impl AppsApi {
                 Some("name") => AppSort::Name,
                 _ => AppSort::Downloads,
             },
+            with_unavailable: false,
         };
         let mut unit = app.ctx.store.read().await?;
         let found = unit.apps().list(&filter, &Page::new(page.0, page_size.0)).await?;
@@ -93,7 +95,10 @@ impl AppsApi {
     ) -> Result<Json<AppDetailModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let found = find(&app, unit.as_mut(), &did).await?;
-        let versions = unit.apps().versions(&found.did).await?;
+        check_visible(&app, unit.as_mut(), &found, context.mode, user.0.as_ref()).await?;
+        let mut versions = unit.apps().versions(&found.did).await?;
+        // Those who have an app see its page although nobody gets it any more.
+        versions.retain(|version| !version.is_yanked || version.version == found.version);
         let wanted = version.0.as_deref().filter(|version| !version.is_empty()).unwrap_or(&found.version);
         let shown = versions.iter().find(|version| version.version == wanted).ok_or_else(Problem::not_found)?;
         let mut model = models(&app, unit.as_mut(), std::slice::from_ref(&found), context.mode, user.0.as_ref()).await?;
@@ -127,6 +132,12 @@ impl AppsApi {
         let mut unit = app.ctx.store.read().await?;
         let found = find(&app, unit.as_mut(), &did).await?;
         let version = unit.apps().version(&found.did, &version).await?.ok_or_else(Problem::not_found)?;
+        if found.availability == Availability::Blocked {
+            return Err(Problem::forbidden_for("This app has been blocked").code("APP_BLOCKED"));
+        }
+        if version.is_yanked {
+            return Err(Problem::new(StatusCode::GONE, "This version has been withdrawn").code("VERSION_YANKED"));
+        }
         if !found.is_free() {
             let caller = user.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
             let holds = unit.entitlements().holds(context.mode, &caller.user.did, &found.did, app.ctx.now()).await?;
@@ -214,6 +225,25 @@ async fn find(app: &App, unit: &mut dyn UnitOfWork, did: &str) -> Result<domain:
     unit.apps().find(&did).await?.ok_or_else(Problem::not_found)
 }
 
+/// An app that is not available is shown to those who have it, to its developer and to reviewers.
+async fn check_visible(
+    app: &App,
+    unit: &mut dyn UnitOfWork,
+    found: &domain::App,
+    mode: Mode,
+    caller: Option<&Caller>,
+) -> Result<(), Problem> {
+    if found.availability == Availability::Available {
+        return Ok(());
+    }
+    let Some(caller) = caller else { return Err(Problem::not_found()) };
+    let is_involved = caller.is_reviewer() || caller.user.did == found.developer.did;
+    if is_involved || unit.entitlements().holds(mode, &caller.user.did, &found.did, app.ctx.now()).await? {
+        return Ok(());
+    }
+    Err(Problem::not_found())
+}
+
 /// Related objects of a list of apps, loaded once for the whole list.
 struct Lookup {
     categories: Vec<Category>,
@@ -269,7 +299,7 @@ fn model(app: &domain::App, lookup: &Lookup, mode: Mode, owned: bool) -> AppMode
             payment_link_id: link.filter(|_| on_sale.is_some()).map(|link| link.id.to_string()),
             prices: amounts.collect(),
             downloads_month: lookup.recent.get(&app.did).copied().unwrap_or_default(),
-            entitled: app.is_free() || (owned && app.is_opened_by(mode)),
+            entitled: app.availability == Availability::Available && (app.is_free() || (owned && app.is_opened_by(mode))),
         },
     )
 }

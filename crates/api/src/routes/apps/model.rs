@@ -95,6 +95,8 @@ pub struct AppModel {
     pub size: u64,
     pub created_at: String,
     pub updated_at: String,
+    /// available, blocked or withdrawn: the store offers it, has blocked it, or has no version of it any more.
+    pub availability: String,
     /// Whether the caller may download it.
     pub entitled: bool,
 }
@@ -138,6 +140,7 @@ impl AppModel {
             size: app.size,
             created_at: app.created_at.to_iso(),
             updated_at: app.updated_at.to_iso(),
+            availability: app.availability.name().to_owned(),
             entitled: extras.entitled,
         }
     }

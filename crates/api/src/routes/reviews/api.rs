@@ -1,5 +1,6 @@
 use super::model::{
-    QueuedVersionListModel, ReviewStepInputModel, UploadedAppListModel, UploadedVersionListModel, UploadedVersionModel, VersionReviewModel,
+    AutoPublishInputModel, QueuedVersionListModel, ReviewStepInputModel, UploadedAppListModel, UploadedAppModel, UploadedVersionListModel,
+    VersionReviewModel, VisibilityInputModel,
 };
 use crate::auth::{DeveloperUser, ReviewerUser, SignedIn};
 use crate::problem::Problem;
@@ -9,10 +10,9 @@ use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
-use souk_domain::publishing::publication::{PublishPorts, publish_version};
-use souk_domain::publishing::review::{
-    QueueFilter, Step, UploadedVersions, find_review, list_own_apps, list_reviews, list_uploads, take_review_step,
-};
+use souk_domain::publishing::moderation::{block_app, change_offer, unblock_app};
+use souk_domain::publishing::publication::{PublishPorts, publish_version, set_auto_publish, set_private};
+use souk_domain::publishing::review::{QueueFilter, Step, find_review, list_own_apps, list_reviews, list_uploads, take_review_step};
 use souk_domain::shared::Page;
 use std::sync::Arc;
 
@@ -32,6 +32,32 @@ impl DeveloperAppsApi {
         let page = Page::new(page.0, page_size.0);
         Ok(Json(list_own_apps(&app.ctx, &caller.0.0, &page).await?.into()))
     }
+
+    /// Make an app private, or list it again.
+    #[oai(path = "/:did/visibility", method = "put")]
+    async fn set_visibility(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        did: Path<String>,
+        input: Json<VisibilityInputModel>,
+    ) -> Result<Json<UploadedAppModel>, Problem> {
+        let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
+        Ok(Json(set_private(&app.ctx, &caller.0, &did, input.private).await?.into()))
+    }
+
+    /// Let the store publish updates of an app by itself for some days, as soon as they may be published, or end that.
+    #[oai(path = "/:did/auto-publish", method = "put")]
+    async fn set_auto_publish(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        did: Path<String>,
+        input: Json<AutoPublishInputModel>,
+    ) -> Result<Json<UploadedAppModel>, Problem> {
+        let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
+        Ok(Json(set_auto_publish(&app.ctx, &caller.0, &did, input.days).await?.into()))
+    }
 }
 
 pub struct ReviewsApi;
@@ -49,10 +75,7 @@ impl ReviewsApi {
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<UploadedVersionListModel>, Problem> {
         let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
-        let found = list_uploads(&app.ctx, &caller.0, &did, &Page::new(page.0, page_size.0)).await?;
-        let UploadedVersions { app, versions } = found;
-        let list = versions.list.into_iter().map(UploadedVersionModel::from).collect();
-        Ok(Json(UploadedVersionListModel { app: app.into(), count: versions.count, list }))
+        Ok(Json(list_uploads(&app.ctx, &caller.0, &did, &Page::new(page.0, page_size.0)).await?.into()))
     }
 
     /// The review of a version with its thread, for its developer and for reviewers.
@@ -68,7 +91,7 @@ impl ReviewsApi {
         Ok(Json(find_review(&app.ctx, &caller.0, &did, &version).await?.into()))
     }
 
-    /// Take a step of the review, or publish the version.
+    /// Take a step of the review, publish or yank the version, or block its app.
     #[oai(path = "/:did/versions/:version/review", method = "put")]
     async fn take(
         &self,
@@ -81,15 +104,22 @@ impl ReviewsApi {
         let Named { did, version } = named(&app, &did, &version)?;
         match step.read()? {
             Step::Publish => {
-                let publishing = &app.publishing;
-                let (dids, reader, files) = (publishing.dids.as_ref(), publishing.reader.as_ref(), app.files.as_ref());
-                let ports = PublishPorts { dids, reader, files };
-                publish_version(&app.ctx, &ports, &caller.0, &did, &version, step.category()?.as_ref()).await?;
+                publish_version(&app.ctx, &ports(&app), &caller.0, &did, &version, step.category()?.as_ref()).await?;
             }
+            step @ (Step::Yank { .. } | Step::UndoYank | Step::RollBack) => {
+                change_offer(&app.ctx, &ports(&app), &caller.0, &did, &version, &step).await?;
+            }
+            Step::Block { reason } => drop(block_app(&app.ctx, &caller.0, &did, &version, &reason).await?),
+            Step::Unblock => drop(unblock_app(&app.ctx, &caller.0, &did, &version).await?),
             step => drop(take_review_step(&app.ctx, &caller.0, &did, &version, &step).await?),
         }
         Ok(Json(find_review(&app.ctx, &caller.0, &did, &version).await?.into()))
     }
+}
+
+fn ports(app: &App) -> PublishPorts<'_> {
+    let publishing = &app.publishing;
+    PublishPorts { dids: publishing.dids.as_ref(), reader: publishing.reader.as_ref(), files: app.files.as_ref() }
 }
 
 pub struct ConsoleReviewsApi;

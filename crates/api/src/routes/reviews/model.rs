@@ -2,9 +2,9 @@ use crate::problem::Problem;
 use poem_openapi::Object;
 use souk_domain::publishing::ReviewType;
 use souk_domain::publishing::review::{
-    CancelReason, QueuedVersion, ReviewDetails, ReviewedApp, ReviewedVersion, RiskyDifferences, Step, ThreadEntry,
+    CancelReason, QueuedVersion, ReviewDetails, ReviewedApp, ReviewedVersion, RiskyDifferences, Step, ThreadEntry, UploadedVersions,
 };
-use souk_domain::shared::{CategoryId, Listed};
+use souk_domain::shared::{CategoryId, Listed, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -16,13 +16,20 @@ pub struct UploadedAppModel {
     pub owner: String,
     /// The highest version that was uploaded.
     pub latest: String,
-    pub blocked: bool,
+    /// Why the app is blocked; `null`: it is not.
+    #[oai(nullable)]
+    pub block_reason: Option<String>,
     /// `null`: none was chosen yet.
     #[oai(nullable)]
     pub category_id: Option<String>,
     /// `FIRST` or `EACH`; `null`: that of the preferences.
     #[oai(nullable)]
     pub review_type: Option<String>,
+    /// Until when the store publishes updates by itself; `null`: its developer publishes them.
+    #[oai(nullable)]
+    pub auto_publish_until: Option<String>,
+    /// Lists and searches do not show it; whoever has its link finds and installs it.
+    pub private: bool,
 }
 
 impl From<ReviewedApp> for UploadedAppModel {
@@ -32,9 +39,11 @@ impl From<ReviewedApp> for UploadedAppModel {
             name: app.name,
             owner: app.owner.to_string(),
             latest: app.latest.to_string(),
-            blocked: app.is_blocked,
+            block_reason: app.block_reason,
             category_id: app.category.map(|id| id.to_string()),
             review_type: app.review_type.map(|kind| kind.name().to_owned()),
+            auto_publish_until: app.auto_publish_until.map(|at| at.to_iso()),
+            private: app.is_private,
         }
     }
 }
@@ -73,11 +82,17 @@ pub struct UploadedVersionModel {
     /// The version that has replaced it.
     #[oai(nullable)]
     pub replaced_by: Option<String>,
+    /// Who has yanked it: developer or store; `null`: it is not yanked.
+    #[oai(nullable)]
+    pub yanked_by: Option<String>,
     pub uploaded_at: String,
     #[oai(nullable)]
     pub requested_at: Option<String>,
     #[oai(nullable)]
     pub published_at: Option<String>,
+    /// When the store publishes it, once that is allowed; `null`: its publication is not scheduled.
+    #[oai(nullable)]
+    pub publish_at: Option<String>,
 }
 
 impl From<ReviewedVersion> for UploadedVersionModel {
@@ -96,9 +111,11 @@ impl From<ReviewedVersion> for UploadedVersionModel {
             decided_by: review.decided_by.map(|did| did.to_string()),
             appeal: review.appeal.map(|appeal| appeal.name().to_owned()),
             replaced_by,
+            yanked_by: review.yank.map(|yank| yank.name().to_owned()),
             uploaded_at: version.uploaded_at.to_iso(),
             requested_at: version.requested_at.map(|at| at.to_iso()),
             published_at: version.published_at.map(|at| at.to_iso()),
+            publish_at: review.publish_at.map(|at| at.to_iso()),
         }
     }
 }
@@ -110,6 +127,13 @@ pub struct UploadedVersionListModel {
     pub count: u64,
     /// Newest first.
     pub list: Vec<UploadedVersionModel>,
+}
+
+impl From<UploadedVersions> for UploadedVersionListModel {
+    fn from(found: UploadedVersions) -> Self {
+        let list = found.versions.list.into_iter().map(UploadedVersionModel::from).collect();
+        Self { app: found.app.into(), count: found.versions.count, list }
+    }
 }
 
 #[derive(Debug, Clone, Object)]
@@ -216,9 +240,24 @@ impl From<ReviewDetails> for VersionReviewModel {
 }
 
 #[derive(Debug, Clone, Object)]
+#[oai(rename = "VisibilityInput")]
+pub struct VisibilityInputModel {
+    pub private: bool,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AutoPublishInput")]
+pub struct AutoPublishInputModel {
+    /// For how many days from now the store publishes updates by itself, 1 to 365; `null`: it does not any more.
+    #[oai(nullable)]
+    pub days: Option<u32>,
+}
+
+#[derive(Debug, Clone, Object)]
 #[oai(rename = "ReviewStepInput")]
 pub struct ReviewStepInputModel {
-    /// request, start, renew, take_over, comment, request_changes, approve, reject, cancel, appeal, grant_appeal, deny_appeal or publish.
+    /// request, start, renew, take_over, comment, request_changes, approve, reject, cancel, appeal, grant_appeal, deny_appeal, publish,
+    /// schedule, unschedule, yank, undo_yank, roll_back, block or unblock. The last two concern the app.
     pub step: String,
     #[oai(default)]
     pub comment: String,
@@ -228,6 +267,9 @@ pub struct ReviewStepInputModel {
     /// Which later versions of the app are reviewed: `FIRST` or `EACH`; `null`: as before.
     #[oai(nullable)]
     pub review_type: Option<String>,
+    /// When the store publishes the version: required to schedule it.
+    #[oai(nullable)]
+    pub publish_at: Option<String>,
 }
 
 impl ReviewStepInputModel {
@@ -253,6 +295,16 @@ impl ReviewStepInputModel {
             "grant_appeal" => Step::GrantAppeal { comment },
             "deny_appeal" => Step::DenyAppeal { comment },
             "publish" => Step::Publish,
+            "schedule" => {
+                let at = self.publish_at.as_deref().and_then(Timestamp::parse_iso);
+                Step::Schedule { at: at.ok_or_else(|| Problem::invalid("publish_at"))? }
+            }
+            "unschedule" => Step::Unschedule,
+            "yank" => Step::Yank { reason: comment },
+            "undo_yank" => Step::UndoYank,
+            "roll_back" => Step::RollBack,
+            "block" => Step::Block { reason: comment },
+            "unblock" => Step::Unblock,
             _ => return Err(Problem::invalid("step")),
         })
     }

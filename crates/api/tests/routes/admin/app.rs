@@ -30,6 +30,7 @@ pub const HOST: &str = "https://network.example/api/";
 pub struct TestApp {
     pub client: TestClient<BoxEndpoint<'static, Response>>,
     pub ctx: Context,
+    pub clock: Arc<FixedClock>,
     pub disk: Arc<TestDisk>,
     _database: TestDatabase,
     /// Of stored files, and of uploads in progress.
@@ -63,13 +64,14 @@ impl TestApp {
     /// A store that refuses uploads which make no progress for this time.
     pub async fn with_progress(progress: Duration) -> Self {
         let database = TestDatabase::sqlite().await;
+        let clock = Arc::new(FixedClock::default());
         let (files, disk) = (tempfile::tempdir().expect("a temporary folder"), Arc::new(TestDisk::default()));
         let store = SqlStore::new(Database::clone(&database), Arc::new(SecretBox::new(&[7; 32])));
         let network = Arc::new(Network);
         let networks = Networks::default().with_wallet(MethodKind::Arcblock, network.clone()).with_card(MethodKind::Stripe, network);
         let ctx = Context {
             store: Arc::new(store),
-            clock: Arc::new(FixedClock::default()),
+            clock: clock.clone(),
             random: Arc::new(SeededRandom::new(1)),
             networks,
             handlers: souk_domain::purpose_handlers(),
@@ -116,7 +118,7 @@ impl TestApp {
             probe: Arc::new(Ready),
         };
         let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());
-        Self { client, ctx, disk, _database: database, files }
+        Self { client, ctx, clock, disk, _database: database, files }
     }
 
     /// Signs a user in, with or without a passport.

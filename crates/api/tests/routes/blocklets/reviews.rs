@@ -4,12 +4,19 @@ use super::{Publishing, enroll_developer};
 use crate::admin::app::Who;
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::files::FileStore;
+use souk_adapters::identity::CheckedAppDids;
 use souk_adapters::testing::upload::TestUpload;
 use souk_domain::access::{Did, Role};
+use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, Finding, Rule};
+use souk_domain::publishing::publication::{PublishPorts, StorePublication, publish_by_store};
 use souk_domain::publishing::{PermissionMode, Preferences, change_preferences};
 use souk_domain::shared::{CategoryId, Text};
 use souk_domain::store::Category;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const APPROVAL: &str = "Works as described";
 
@@ -178,4 +185,309 @@ async fn reviews_exist_for_the_developer_of_the_app_and_for_reviewers_only() {
     let log = app.get(&owner, "/api/audit-log").await;
     let operations: Vec<_> = log["list"].as_array().expect("a list").iter().map(|entry| entry["operation"].clone()).collect();
     assert!(operations.contains(&json!("version.review")), "{log}");
+}
+
+impl Store {
+    /// Publishes a version, after a review if it needs one.
+    async fn publish(&self, version: &str) {
+        self.upload(version).await;
+        if self.developer(version, "publish").await == "REVIEW_NEEDED" {
+            self.developer(version, "request").await;
+            self.take(&self.rita, version, json!({ "step": "start" })).await;
+            self.take(&self.rita, version, Self::approval()).await;
+            assert_eq!(self.developer(version, "publish").await, "PUBLISHED");
+        }
+    }
+
+    /// The version in the catalogue and the one that tools install; the status of a refusal.
+    async fn offered(&self) -> [Value; 2] {
+        let did = self.publishing.version("hello", "1.0.0").did();
+        let mut offered = [Value::Null, Value::Null];
+        for (offered, path) in offered.iter_mut().zip([format!("/api/apps/{did}"), format!("/api/blocklets/{did}/blocklet.json")]) {
+            let (status, answer) = self.publishing.app.call(&Who::Nobody, Method::GET, &path, &Value::Null).await;
+            *offered = if status == 200 { answer["version"].clone() } else { json!(status) };
+        }
+        offered
+    }
+
+    async fn download(&self, version: &str) -> (u16, Value) {
+        let did = self.publishing.version("hello", "1.0.0").did();
+        let (status, answer) =
+            self.publishing.app.call(&Who::Nobody, Method::GET, &format!("/api/apps/{did}/{version}/bundle"), &Value::Null).await;
+        (status, answer["code"].clone())
+    }
+}
+
+#[tokio::test]
+async fn a_yanked_version_is_no_longer_installed_and_the_highest_that_remains_is() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    store.publish("1.1.0").await;
+    let admin = store.publishing.app.person(Some(Role::Admin)).await;
+    let yank = json!({ "step": "yank", "comment": "It loses files" });
+    assert_eq!(store.take(&store.publishing.developer, "1.1.0", json!({ "step": "yank", "comment": "" })).await, "REVIEW_REASON_REQUIRED");
+    assert_eq!(store.take(&store.rita, "1.1.0", yank.clone()).await, "forbidden", "reviewers judge versions only");
+    assert_eq!(store.take(&store.publishing.developer, "1.1.0", yank.clone()).await, "PUBLISHED");
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"]);
+    assert_eq!(store.download("1.1.0").await, (410, json!("VERSION_YANKED")));
+    assert_eq!(store.take(&store.publishing.developer, "1.1.0", yank.clone()).await, "REVIEW_ALREADY_YANKED");
+
+    // Without any version, the app leaves the catalogue.
+    assert_eq!(store.take(&admin, "1.0.0", yank).await, "PUBLISHED");
+    assert_eq!(store.offered().await, [404, 404]);
+    let listed = store.publishing.app.get(&Who::Nobody, "/api/apps").await;
+    assert_eq!(listed["count"], 0);
+    let undo = json!({ "step": "undo_yank" });
+    assert_eq!(store.take(&store.publishing.developer, "1.0.0", undo.clone()).await, "REVIEW_YANKED_BY_STORE");
+    assert_eq!(store.take(&store.publishing.developer, "1.1.0", undo.clone()).await, "PUBLISHED");
+    assert_eq!(store.offered().await, ["1.1.0", "1.1.0"]);
+    assert_eq!(store.take(&store.publishing.developer, "1.1.0", undo).await, "REVIEW_NOT_YANKED");
+    let thread = store.publishing.app.get(&store.publishing.developer, &store.path("1.1.0")).await;
+    let kinds: Vec<_> = thread["thread"].as_array().expect("a thread").iter().map(|entry| entry["kind"].clone()).collect();
+    assert_eq!(kinds[kinds.len() - 2..], ["yanked", "yank_undone"]);
+}
+
+#[tokio::test]
+async fn a_blocked_app_leaves_the_store_and_its_developer_reads_why() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    let app = &store.publishing.app;
+    let admin = app.person(Some(Role::Admin)).await;
+    let block = json!({ "step": "block", "comment": "It sends passwords to strangers" });
+    for who in [&store.rita, &store.publishing.developer] {
+        assert_eq!(store.take(who, "1.0.0", block.clone()).await, "forbidden");
+    }
+    let long = json!({ "step": "block", "comment": "x".repeat(256) });
+    assert_eq!(store.take(&admin, "1.0.0", long).await, "REVIEW_REASON_TOO_LONG");
+    assert_eq!(store.take(&admin, "1.0.0", block.clone()).await, "PUBLISHED");
+    assert_eq!(store.offered().await, [404, 404]);
+    assert_eq!(store.download("1.0.0").await, (403, json!("APP_BLOCKED")));
+    assert_eq!(app.get(&Who::Nobody, "/api/apps").await["count"], 0);
+    let mine = app.get(&store.publishing.developer, "/api/developer/apps").await;
+    assert_eq!(mine["list"][0]["block_reason"], "It sends passwords to strangers");
+    assert_eq!(store.upload("1.1.0").await["code"], "APP_BLOCKED");
+    assert_eq!(store.take(&admin, "1.0.0", block).await, "REVIEW_ALREADY_BLOCKED");
+    assert_eq!(store.take(&admin, "1.0.0", json!({ "step": "unblock" })).await, "PUBLISHED");
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"]);
+}
+
+#[tokio::test]
+async fn anybody_reads_the_log_of_publications_and_checks_its_hashes() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    let app = &store.publishing.app;
+    let admin = app.person(Some(Role::Admin)).await;
+    for step in [
+        json!({ "step": "yank", "comment": "It loses files" }),
+        json!({ "step": "undo_yank" }),
+        json!({ "step": "block", "comment": "It loses files" }),
+        json!({ "step": "unblock" }),
+    ] {
+        assert_eq!(store.take(&admin, "1.0.0", step).await, "PUBLISHED");
+    }
+    let log = app.get(&Who::Nobody, "/api/publication-log").await;
+    let list = log["list"].as_array().expect("entries");
+    let actions: Vec<_> = list.iter().map(|entry| entry["action"].as_str().expect("an action")).collect();
+    assert_eq!(actions, ["publish", "yank", "undo_yank", "block", "unblock"]);
+    let mut previous = "0".repeat(64);
+    for entry in list {
+        let lines = ["sequence", "created_at", "action", "app_digest", "version", "document", "previous"].map(|name| match &entry[name] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            number => number.to_string(),
+        });
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(entry["hash"], hex::encode(Sha256::digest(text)), "{entry}");
+        assert_eq!(entry["previous"], previous);
+        entry["hash"].as_str().expect("a hash").clone_into(&mut previous);
+    }
+    assert_eq!((&log["count"], &log["head"]), (&json!(5), &json!(previous)));
+    let path = format!("/api/blocklets/{}/1.0.0/blocklet.json", store.publishing.version("hello", "1.0.0").did());
+    let document = app.client.get(path).send().await.0.take_body().into_vec().await.expect("a document");
+    assert_eq!(list[0]["document"], hex::encode(Sha256::digest(document)));
+    let page = app.get(&Who::Nobody, "/api/publication-log?after=3&limit=1").await;
+    assert_eq!((page["list"].as_array().map(Vec::len), &page["list"][0]["sequence"]), (Some(1), &json!(4)));
+}
+
+impl Store {
+    /// Publishes a version as the job of the store does.
+    async fn publish_by_store(&self, version: &str) -> StorePublication {
+        let app = &self.publishing.app;
+        let (reader, did) = (LocalBundleReader::default(), self.publishing.version("hello", version).did());
+        let files = FileStore::open(app.files.path().to_owned()).await.expect("opens");
+        let ports = PublishPorts { dids: &CheckedAppDids, reader: &reader, files: &files };
+        let mut unit = app.ctx.store.read().await.expect("reads");
+        let stored = unit.uploads().find_version(&did, &version.parse().expect("a version")).await.expect("reads").expect("exists");
+        drop(unit);
+        publish_by_store(&app.ctx, &ports, &stored.id).await.expect("ends")
+    }
+
+    /// Stores that all checks of a version have passed, but these.
+    async fn check(&self, version: &str, failed: &[CheckName]) {
+        let (app, did) = (&self.publishing.app, self.publishing.version("hello", version).did());
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let stored = unit.uploads().find_version(&did, &version.parse().expect("a version")).await.expect("reads").expect("exists");
+        let finding = Finding::of(Rule::DigestBlocked, "a file");
+        let result = |name: &CheckName| {
+            let findings = if failed.contains(name) { vec![finding.clone()] } else { Vec::new() };
+            CheckResult::of(*name, findings, app.ctx.now())
+        };
+        let results: Vec<_> = CheckName::ALL.iter().map(result).collect();
+        unit.uploads().set_checks(&stored.id, &results).await.expect("stores");
+        unit.commit().await.expect("commits");
+    }
+
+    async fn schedule(&self, version: &str, seconds: u64) -> String {
+        let at = self.publishing.app.ctx.now().plus(Duration::from_secs(seconds)).to_iso();
+        self.take(&self.publishing.developer, version, json!({ "step": "schedule", "publish_at": at })).await
+    }
+
+    async fn shown(&self, version: &str) -> Value {
+        self.publishing.app.get(&self.publishing.developer, &self.path(version)).await
+    }
+}
+
+#[tokio::test]
+async fn a_scheduled_version_is_published_at_its_time_or_when_it_is_approved_if_that_is_later() {
+    let store = Store::open().await;
+    store.upload("1.0.0").await;
+    assert_eq!(store.schedule("1.0.0", 0).await, "SCHEDULE_IN_PAST");
+    assert_eq!(store.schedule("1.0.0", 366 * 86_400).await, "SCHEDULE_TOO_FAR");
+    let invalid = json!({ "step": "schedule", "publish_at": "tomorrow" });
+    assert_eq!(store.take(&store.publishing.developer, "1.0.0", invalid).await, "INVALID");
+    assert_eq!(store.schedule("1.0.0", 60).await, "DRAFT");
+    assert_eq!(store.developer("1.0.0", "unschedule").await, "DRAFT");
+    assert_eq!(store.developer("1.0.0", "unschedule").await, "REVIEW_NOT_SCHEDULED");
+    assert_eq!(store.schedule("1.0.0", 60).await, "DRAFT");
+    store.developer("1.0.0", "request").await;
+    assert!(matches!(store.publish_by_store("1.0.0").await, StorePublication::Later(_)));
+    store.publishing.app.clock.advance(Duration::from_secs(61));
+    assert!(matches!(store.publish_by_store("1.0.0").await, StorePublication::Later(_)), "its checks have no result yet");
+    store.check("1.0.0", &[]).await;
+    store.publish_by_store("1.0.0").await;
+    assert_eq!(store.offered().await, [404, 404], "it waits for its review");
+    store.take(&store.rita, "1.0.0", json!({ "step": "start" })).await;
+    store.take(&store.rita, "1.0.0", Store::approval()).await;
+    store.publish_by_store("1.0.0").await;
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"]);
+    let shown = store.shown("1.0.0").await;
+    assert_eq!(shown["version"]["publish_at"], Value::Null);
+    assert_eq!(shown["thread"].as_array().and_then(|thread| thread.last()).map(|last| &last["role"]), Some(&json!("system")));
+}
+
+#[tokio::test]
+async fn a_scheduled_version_that_may_not_be_published_any_more_is_not_scheduled_any_more() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    store.upload("1.1.0").await;
+    assert_eq!(store.schedule("1.1.0", 60).await, "DRAFT");
+    let admin = store.publishing.app.person(Some(Role::Admin)).await;
+    store.take(&admin, "1.1.0", json!({ "step": "block", "comment": "It loses files" })).await;
+    store.publishing.app.clock.advance(Duration::from_secs(61));
+    store.check("1.1.0", &[]).await;
+    store.publish_by_store("1.1.0").await;
+    let shown = store.shown("1.1.0").await;
+    assert_eq!((&shown["version"]["status"], &shown["version"]["publish_at"]), (&json!("DRAFT"), &Value::Null));
+
+    // One of its checks has failed.
+    store.take(&admin, "1.1.0", json!({ "step": "unblock" })).await;
+    assert_eq!(store.schedule("1.1.0", 60).await, "DRAFT");
+    store.publishing.app.clock.advance(Duration::from_secs(61));
+    store.check("1.1.0", &[CheckName::BlockedDigests]).await;
+    store.publish_by_store("1.1.0").await;
+    let shown = store.shown("1.1.0").await;
+    assert_eq!((&shown["version"]["status"], &shown["version"]["publish_at"]), (&json!("DRAFT"), &Value::Null));
+}
+
+#[tokio::test]
+async fn a_scheduled_version_whose_review_nobody_has_requested_is_not_scheduled_any_more() {
+    let store = Store::open().await;
+    store.upload("1.0.0").await;
+    assert_eq!(store.schedule("1.0.0", 60).await, "DRAFT");
+    store.publishing.app.clock.advance(Duration::from_secs(61));
+    store.check("1.0.0", &[]).await;
+    store.publish_by_store("1.0.0").await;
+    let shown = store.shown("1.0.0").await;
+    assert_eq!((&shown["version"]["status"], &shown["version"]["publish_at"]), (&json!("DRAFT"), &Value::Null));
+    let last = shown["thread"].as_array().and_then(|thread| thread.last()).expect("an entry").clone();
+    assert_eq!((&last["kind"], &last["role"]), (&json!("unscheduled"), &json!("system")));
+}
+
+#[tokio::test]
+async fn the_store_publishes_updates_by_itself_as_long_as_the_developer_wants_that() {
+    let store = Store::open().await;
+    let (app, developer) = (&store.publishing.app, &store.publishing.developer);
+    let path = format!("/api/developer/apps/{}/auto-publish", store.publishing.version("hello", "1.0.0").did());
+    store.upload("1.0.0").await;
+    let on = app.put(developer, &path, json!({ "days": 365 })).await;
+    assert!(on["auto_publish_until"].is_string(), "{on}");
+    store.check("1.0.0", &[]).await;
+    store.publish_by_store("1.0.0").await;
+    assert_eq!(store.offered().await, [404, 404], "the first version is published by its developer");
+    store.publish("1.0.0").await;
+    store.upload("1.1.0").await;
+    store.check("1.1.0", &[CheckName::Secrets]).await;
+    store.publish_by_store("1.1.0").await;
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"], "a check has failed");
+    store.check("1.1.0", &[]).await;
+    store.publish_by_store("1.1.0").await;
+    assert_eq!(store.offered().await, ["1.1.0", "1.1.0"]);
+    for days in [0, 366] {
+        let refused = app.refused(developer, Method::PUT, &path, json!({ "days": days })).await;
+        assert_eq!(refused, (400, "Automatic publishing lasts 1 to 365 days".to_owned()));
+    }
+    assert_eq!(app.refused(&store.rita, Method::PUT, &path, json!({ "days": 1 })).await.0, 404, "only the developer of the app");
+    // What was uploaded before it ends is not published after it.
+    store.upload("1.2.0").await;
+    store.check("1.2.0", &[]).await;
+    assert_eq!(app.put(developer, &path, json!({ "days": null })).await["auto_publish_until"], Value::Null);
+    store.publish_by_store("1.2.0").await;
+    assert_eq!(store.offered().await, ["1.1.0", "1.1.0"]);
+    app.put(developer, &path, json!({ "days": 1 })).await;
+    app.clock.advance(Duration::from_secs(86_401));
+    store.publish_by_store("1.2.0").await;
+    assert_eq!(store.offered().await, ["1.1.0", "1.1.0"]);
+}
+
+#[tokio::test]
+async fn an_app_is_rolled_back_until_its_next_update() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    store.publish("1.1.0").await;
+    let developer = &store.publishing.developer;
+    let back = json!({ "step": "roll_back" });
+    assert_eq!(store.take(&store.rita, "1.0.0", back.clone()).await, "forbidden");
+    assert_eq!(store.take(developer, "1.0.0", back.clone()).await, "PUBLISHED");
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"]);
+    assert_eq!(store.take(developer, "1.0.0", back.clone()).await, "REVIEW_ALREADY_CURRENT");
+    store.publish("1.2.0-beta").await;
+    assert_eq!(store.take(developer, "1.2.0-beta", back.clone()).await, "REVIEW_PRE_RELEASE");
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"], "a pre-release does not end a rollback");
+    let bundle = format!("/api/apps/{}/1.1.0/bundle", store.publishing.version("hello", "1.1.0").did());
+    assert_eq!(store.publishing.app.client.get(bundle).send().await.0.status(), StatusCode::OK, "it is still offered");
+    store.publish("1.2.0").await;
+    assert_eq!(store.offered().await, ["1.2.0", "1.2.0"]);
+    assert_eq!(store.take(developer, "1.1.0", json!({ "step": "yank", "comment": "Broken" })).await, "PUBLISHED");
+    assert_eq!(store.take(developer, "1.1.0", back.clone()).await, "REVIEW_WITHDRAWN");
+    assert_eq!(store.take(developer, "1.0.0", back).await, "PUBLISHED");
+    assert_eq!(store.take(developer, "1.0.0", json!({ "step": "yank", "comment": "Broken" })).await, "PUBLISHED");
+    assert_eq!(store.offered().await, ["1.2.0", "1.2.0"], "a withdrawn version is no target of a rollback");
+}
+
+#[tokio::test]
+async fn a_private_app_is_found_by_its_link_and_in_no_list() {
+    let store = Store::open().await;
+    store.publish("1.0.0").await;
+    let (app, developer) = (&store.publishing.app, &store.publishing.developer);
+    let path = format!("/api/developer/apps/{}/visibility", store.publishing.version("hello", "1.0.0").did());
+    let listed = async || app.get(&Who::Nobody, "/api/apps?keyword=hello").await["count"].clone();
+    assert_eq!(listed().await, 1);
+    assert_eq!(app.refused(&store.rita, Method::PUT, &path, json!({ "private": true })).await.0, 404);
+    assert_eq!(app.put(developer, &path, json!({ "private": true })).await["private"], true);
+    assert_eq!(listed().await, 0);
+    assert_eq!(store.offered().await, ["1.0.0", "1.0.0"]);
+    store.publish("1.1.0").await;
+    assert_eq!(listed().await, 0, "an update does not list it");
+    app.put(developer, &path, json!({ "private": false })).await;
+    assert_eq!(listed().await, 1);
 }

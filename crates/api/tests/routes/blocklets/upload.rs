@@ -173,6 +173,7 @@ fn recorded(
         app: did.clone(),
         version,
         status,
+        is_yanked: false,
         document: "a".repeat(64),
         content: "b".repeat(64),
         bundle: "c".repeat(64),

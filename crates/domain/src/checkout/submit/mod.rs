@@ -6,7 +6,7 @@ mod sold_items;
 mod write_order;
 
 pub(super) use choose_method::open_attempt;
-pub(super) use sold_items::{SoldItemsError, group_names, load_items, load_sold, names_of};
+pub(super) use sold_items::{CheckAppsError, SoldItemsError, check_apps, group_names, load_items, load_sold, names_of};
 
 use super::card::{CardForm, OpenCardError, UndecidedPaymentError, end_card, open_card};
 use super::reserve_stock::reserved_of;
@@ -18,6 +18,7 @@ use crate::operation::VisitorNetwork;
 use crate::payment::{CardFormError, RailError, SettlementError};
 use crate::pricing::{CartError, CatalogueItem, CustomAmountError, QuantityError, check_quantity};
 use crate::shared::{Address, Amount, AmountError, AttemptId, CurrencyId, MethodId, SessionId, StorageError};
+use crate::store::AppUnavailable;
 use check_order::{Loaded, check_custom, check_total, load};
 use choose_method::{OpenAttempt, compare_open_attempt};
 use write_order::write_order;
@@ -61,6 +62,9 @@ pub enum SubmitError {
     Expired,
     #[error("Seems this checkoutSession is not configured properly")]
     Misconfigured,
+    /// The order grants an app that the store does not offer any more.
+    #[error(transparent)]
+    AppUnavailable(#[from] AppUnavailable),
     /// The first period of a subscription would begin at a time that may be wrong.
     #[error("The server's clock may be wrong. The store has to correct or confirm it.")]
     ClockNotTrusted,
@@ -150,6 +154,7 @@ impl From<SoldItemsError> for SubmitError {
     fn from(error: SoldItemsError) -> Self {
         match error {
             SoldItemsError::Misconfigured => Self::Misconfigured,
+            SoldItemsError::AppUnavailable(error) => Self::AppUnavailable(error),
             SoldItemsError::Storage(error) => Self::Storage(error),
         }
     }

@@ -16,7 +16,7 @@ mod sweep;
 mod upload;
 mod wanted;
 
-pub use super::version::{VERSION_MAX, default_version, parse_version};
+pub use super::version::{OfferedVersions, VERSION_MAX, default_version, parse_version};
 pub use limits::UploadLimits;
 pub use manifest::*;
 pub use name::{NAME_MAX, NameError, check_name};

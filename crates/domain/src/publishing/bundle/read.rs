@@ -1,7 +1,7 @@
 //! Who may read an uploaded version.
 
 use super::super::review::VersionStatus;
-use super::super::version::{default_version, parse_version};
+use super::super::version::parse_version;
 use super::records::{UploadedApp, UploadedVersion};
 use crate::access::{Caller, Did};
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub struct ReadableVersion {
     pub version: UploadedVersion,
 }
 
-/// Finds a version that the caller may read. Everybody may read a published version, unless its app is blocked. All others are for the
+/// Finds a version that the caller may read. Everybody may read a published version, unless it is yanked or its app is blocked. All others are for the
 /// developer of the app and for those who review it. To everybody else they do not exist.
 ///
 /// # Errors
@@ -44,14 +44,15 @@ pub async fn find_readable_version(
             None => None,
         },
         VersionChoice::Default => {
-            let published = unit.uploads().published(&app.did).await?;
-            match default_version(&published) {
+            let offered = unit.uploads().offered(&app.did).await?;
+            match offered.current() {
                 Some(version) => unit.uploads().find_version(&app.did, version).await?,
                 None => None,
             }
         }
     };
-    let is_public = |version: &UploadedVersion| version.status == VersionStatus::Published && app.block_reason.is_none();
+    let is_public =
+        |version: &UploadedVersion| version.status == VersionStatus::Published && !version.is_yanked && app.block_reason.is_none();
     let is_involved = caller.is_some_and(|caller| caller.is_reviewer() || caller.user.did == app.owner);
     Ok(version.filter(|version| is_involved || is_public(version)).map(|version| ReadableVersion { app, version }))
 }

@@ -1,6 +1,7 @@
 //! What the store records of uploaded apps and versions.
 
 use super::super::review::{RiskProfile, VersionStatus};
+use super::super::version::OfferedVersions;
 use super::checks::{CheckResult, KnownName};
 use super::wanted::FileRole;
 use crate::access::Did;
@@ -61,13 +62,14 @@ pub struct VersionFile {
     pub size: u64,
 }
 
-/// An uploaded version. Only its status changes.
+/// An uploaded version. Only its status changes, and whether it is yanked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadedVersion {
     pub id: VersionId,
     pub app: Did,
     pub version: Version,
     pub status: VersionStatus,
+    pub is_yanked: bool,
     /// SHA-256 of the signed document, which is stored as it was sent.
     pub document: String,
     /// SHA-256 of the canonical manifest without signatures. A repeated upload has the same.
@@ -133,8 +135,12 @@ pub trait Uploads: Send {
     /// What of a version its users should agree to.
     async fn risks(&mut self, app: &Did, version: &Version) -> Result<Option<RiskProfile>, StorageError>;
     async fn find_version_by_id(&mut self, id: &VersionId) -> Result<Option<UploadedVersion>, StorageError>;
-    /// The versions of an app that are published.
+    /// The versions of an app that are published, yanked ones included.
     async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError>;
+    /// The published versions of an app that are not yanked, and which of them new installs get.
+    async fn offered(&mut self, app: &Did) -> Result<OfferedVersions, StorageError>;
+    /// Sets the version that new installs get instead of the highest; `None`: the highest.
+    async fn roll_back(&mut self, app: &Did, to: Option<&Version>) -> Result<(), StorageError>;
     /// The results of a version's checks, in the order of [`super::checks::CheckName::ALL`].
     async fn checks(&mut self, version: &VersionId) -> Result<Vec<CheckResult>, StorageError>;
     /// Replaces the results of a version's checks.

@@ -2,7 +2,7 @@
 //! and [`complete_upload`].
 
 use super::super::access_tokens::{AccessToken, TokenError, TokenScope, TokenUse, authorize_token};
-use super::super::review::{Involved, ReviewActor, ReviewError, ReviewRole, RiskProfile, Step, VersionStatus, take_in};
+use super::super::review::{Involved, ReviewActor, ReviewError, ReviewRole, RiskProfile, Step, VersionStatus, order_publication, take_in};
 use super::archive::ArchiveError;
 use super::checks;
 use super::limits::UploadLimits;
@@ -280,6 +280,7 @@ pub async fn complete_upload(
     let extracted = classify(ports.reader, &wanted, files)?;
     let (now, risks) = (ctx.now(), risks_of(&manifest));
     let version = UploadedVersion {
+        is_yanked: false,
         id: VersionId::new(now, ctx.random.as_ref()),
         app: manifest.did.clone(),
         version: manifest.version.clone(),
@@ -413,6 +414,8 @@ async fn record(
         return Err(UploadError::Contended);
     }
     checks::order_checks(ctx, unit.as_mut(), &version.id).await?;
+    // The store publishes it by itself, if its developer wants that: this is decided at that time.
+    order_publication(ctx, unit.as_mut(), &version.id, version.uploaded_at).await?;
     unit.commit().await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The conditions of steps, each as a refusal.
 
 use super::refusal::Refusal;
-use super::state::{BLOCK_REASON_MAX, REVIEW_COMMENT_MAX, Review, ReviewActor, ReviewRole, VersionStatus};
+use super::state::{BLOCK_REASON_MAX, REVIEW_COMMENT_MAX, Review, ReviewActor, ReviewRole, SCHEDULE_MAX, VersionStatus};
 use crate::shared::Timestamp;
 
 pub(super) const fn allow(is_allowed: bool) -> Result<(), Refusal> {
@@ -24,6 +24,14 @@ pub(super) fn reason(text: &str) -> Result<(), Refusal> {
         length if length > BLOCK_REASON_MAX => Err(Refusal::ReasonTooLong),
         _ => Ok(()),
     }
+}
+
+/// The time is ahead, and not too far.
+pub(super) fn future(at: Timestamp, now: Timestamp) -> Result<(), Refusal> {
+    if at <= now {
+        return Err(Refusal::ScheduleInPast);
+    }
+    if at > now.plus(SCHEDULE_MAX) { Err(Refusal::ScheduleTooFar) } else { Ok(()) }
 }
 
 /// The version is in review.

@@ -53,8 +53,11 @@ fn step() -> impl Strategy<Value = Step> {
         comment().prop_map(|comment| Step::GrantAppeal { comment }),
         comment().prop_map(|comment| Step::DenyAppeal { comment }),
         Just(Step::Publish),
+        (1..90_u64).prop_map(|hours| Step::Schedule { at: Timestamp::from_seconds(1_000_000).plus(Duration::from_secs(hours * 3_600)) }),
+        Just(Step::Unschedule),
         comment().prop_map(|reason| Step::Yank { reason }),
         Just(Step::UndoYank),
+        Just(Step::RollBack),
         comment().prop_map(|reason| Step::Block { reason }),
         Just(Step::Unblock),
         Just(Step::ReplacedBy { version: "9.9.9".to_owned() }),
@@ -99,6 +102,8 @@ impl History {
             review_required: self.required,
             review_type: self.review_type,
             differences: RiskyDifferences { permissions, ..RiskyDifferences::default() },
+            is_current: false,
+            has_category: true,
         }
     }
 
@@ -154,6 +159,8 @@ fn check_step(before: &Review, app: &AppReviewFacts, outcome: &Outcome, by: &Rev
     if matches!(before.status, VersionStatus::Rejected | VersionStatus::Cancelled | VersionStatus::Published) {
         assert_eq!(after.status, before.status, "a rejected, cancelled or published version keeps its status: {event:?}");
     }
+    let is_final = matches!(after.status, VersionStatus::Rejected | VersionStatus::Cancelled | VersionStatus::Published);
+    assert!(after.publish_at.is_none() || !is_final, "a version that is final is not scheduled: {event:?}");
     assert_eq!(after.claim.is_some(), after.status == VersionStatus::InReview, "exactly the versions in review have a claim");
     match event {
         ReviewEvent::Published => {

@@ -1,7 +1,7 @@
 //! Takes a step: checks who may take it, in which status and under which conditions, and returns what becomes of the version.
 
 use super::super::ReviewType;
-use super::guards::{allow, claimed, comment, held, in_review, not_excluded, reason};
+use super::guards::{allow, claimed, comment, future, held, in_review, not_excluded, reason};
 use super::need::review_need;
 use super::refusal::Refusal;
 use super::state::{
@@ -36,8 +36,11 @@ pub enum ReviewEvent {
     AppealGranted,
     AppealDenied,
     Published,
+    Scheduled,
+    Unscheduled,
     Yanked,
     YankUndone,
+    RolledBack,
     Replaced,
     AppBlocked,
     AppUnblocked,
@@ -127,7 +130,23 @@ pub fn take_step(review: &Review, app: &AppReviewFacts, by: &ReviewActor, step: 
             allow(is_owner || by.role == ReviewRole::System)?;
             publish(review, app)?;
             next.status = VersionStatus::Published;
+            next.publish_at = None;
             ReviewEvent::Published
+        }
+        Step::Schedule { at } => {
+            allow(is_owner)?;
+            schedule(review, app)?;
+            future(*at, now)?;
+            next.publish_at = Some(*at);
+            ReviewEvent::Scheduled
+        }
+        Step::Unschedule => {
+            // The system gives up a publication that is refused when its time comes.
+            allow(is_owner || by.role == ReviewRole::System)?;
+            if next.publish_at.take().is_none() {
+                return Err(Refusal::NotScheduled);
+            }
+            ReviewEvent::Unscheduled
         }
         Step::Yank { reason: text } => {
             allow(is_owner || by.role.is_admin())?;
@@ -148,6 +167,17 @@ pub fn take_step(review: &Review, app: &AppReviewFacts, by: &ReviewActor, step: 
                 Some(_) => next.yank = None,
             }
             ReviewEvent::YankUndone
+        }
+        Step::RollBack => {
+            allow(is_owner || by.role.is_admin())?;
+            published(review)?;
+            if review.yank.is_some() {
+                return Err(Refusal::Withdrawn);
+            }
+            if app.is_current {
+                return Err(Refusal::AlreadyCurrent);
+            }
+            ReviewEvent::RolledBack
         }
         Step::Block { reason: text } => {
             // The system blocks an app whose stake was revoked.
@@ -187,6 +217,9 @@ fn decide(next: &mut Review, by: &ReviewActor, status: VersionStatus) {
     next.claim = None;
     next.changes_requested = false;
     next.decided_by = Some(by.did.clone());
+    if status == VersionStatus::Rejected {
+        next.publish_at = None;
+    }
 }
 
 fn end(next: &mut Review, why: CancelReason) {
@@ -194,6 +227,7 @@ fn end(next: &mut Review, why: CancelReason) {
     next.claim = None;
     next.changes_requested = false;
     next.cancel_reason = Some(why);
+    next.publish_at = None;
 }
 
 const fn request(review: &Review, app: &AppReviewFacts) -> Result<(), Refusal> {
@@ -282,6 +316,19 @@ fn publish(review: &Review, app: &AppReviewFacts) -> Result<(), Refusal> {
         None if app.blocked => Err(Refusal::AppBlocked),
         None if app.has_published_higher => Err(Refusal::Outdated),
         None => Ok(()),
+    }
+}
+
+/// A version that waits for its review can be scheduled as well: the store publishes it when it is approved.
+fn schedule(review: &Review, app: &AppReviewFacts) -> Result<(), Refusal> {
+    match publish(review, app) {
+        Err(Refusal::NeedsReview(_) | Refusal::AlreadyInReview) if app.blocked => Err(Refusal::AppBlocked),
+        // Its review cannot be requested any more.
+        Err(Refusal::NeedsReview(_)) if review.status == VersionStatus::Draft && app.has_uploaded_higher => Err(Refusal::Superseded),
+        Err(Refusal::NeedsReview(_) | Refusal::AlreadyInReview) => Ok(()),
+        // A reviewer chooses the category; where there is none, the developer does it with the first publication.
+        Ok(()) if !app.has_category && review.status != VersionStatus::Approved => Err(Refusal::CategoryRequired),
+        result => result,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The review of versions. One pure state machine decides who may take which step in which status, and names each refusal; the use cases
 //! around it read and store.
 
+mod emails;
 mod guards;
 mod machine;
 mod need;
@@ -16,6 +17,7 @@ mod histories;
 #[cfg(test)]
 mod table;
 
+pub use emails::{ReviewEmail, ReviewMailer, compose_review_email};
 pub use machine::{Outcome, ReviewEvent, take_step};
 pub use need::{ReviewNeed, RiskyDifferences, review_need};
 pub use reading::{QueueFilter, ReviewDetails, UploadedVersions, find_review, list_own_apps, list_reviews, list_uploads};
@@ -24,7 +26,7 @@ pub use refusal::Refusal;
 pub use risks::RiskProfile;
 pub use state::{
     AppReviewFacts, Appeal, BLOCK_REASON_MAX, CLAIM_LIFETIME, CancelReason, Claim, REVIEW_COMMENT_MAX, Review, ReviewActor, ReviewRole,
-    Step, VersionStatus, Yank,
+    SCHEDULE_MAX, Step, VersionStatus, Yank,
 };
-pub(super) use take::{Involved, lock_involved, take_in};
+pub(super) use take::{Involved, actor_of, facts_of, lock_involved, order_publication, take_in};
 pub use take::{ReviewError, take_review_step};

@@ -1,6 +1,5 @@
 //! What developers and reviewers see of reviews.
 
-use super::super::version::default_version;
 use super::need::{ReviewNeed, RiskyDifferences, review_need};
 use super::records::{QueuedVersion, ReviewedApp, ReviewedVersion, THREAD_MAX, ThreadEntry};
 use super::state::{ReviewRole, VersionStatus};
@@ -38,7 +37,7 @@ pub async fn find_review(ctx: &Context, caller: &Caller, app: &Did, version: &Ve
     let role = actor_of(caller, &app).ok_or(ReviewError::NotFound)?.role;
     let version = unit.reviews().find(&app.did, version).await?.ok_or(ReviewError::NotFound)?;
     let facts = facts_of(unit.as_mut(), &app, &version).await?;
-    let published = unit.uploads().published(&app.did).await?;
+    let offered = unit.uploads().offered(&app.did).await?;
     let thread = unit.reviews().thread(&version.id, THREAD_MAX).await?;
     let mut names = BTreeMap::new();
     for did in thread.iter().map(|entry| &entry.actor).collect::<BTreeSet<_>>() {
@@ -49,7 +48,7 @@ pub async fn find_review(ctx: &Context, caller: &Caller, app: &Did, version: &Ve
     Ok(ReviewDetails {
         role,
         need: review_need(&facts),
-        current: default_version(&published).cloned(),
+        current: offered.current().cloned(),
         differences: facts.differences,
         thread,
         names,

@@ -21,11 +21,16 @@ pub struct ReviewedApp {
     pub owner: Did,
     /// The highest version that was uploaded.
     pub latest: Version,
-    pub is_blocked: bool,
+    /// Why the app is blocked; `None`: it is not.
+    pub block_reason: Option<String>,
     /// Chosen by a reviewer; where no review is required, by the developer at the first publication.
     pub category: Option<CategoryId>,
     /// Chosen by a reviewer; `None`: that of the preferences.
     pub review_type: Option<ReviewType>,
+    /// Until when the store publishes updates by itself, as soon as they may be published; `None`: its developer publishes them.
+    pub auto_publish_until: Option<Timestamp>,
+    /// It is not listed, but found and installed by its link.
+    pub is_private: bool,
 }
 
 /// A version with its review.
@@ -56,8 +61,11 @@ named! {
         AppealGranted = "appeal_granted",
         AppealDenied = "appeal_denied",
         Published = "published",
+        Scheduled = "scheduled",
+        Unscheduled = "unscheduled",
         Yanked = "yanked",
         YankUndone = "yank_undone",
+        RolledBack = "rolled_back",
         Replaced = "replaced",
         AppBlocked = "app_blocked",
         AppUnblocked = "app_unblocked",
@@ -80,8 +88,11 @@ impl From<&ReviewEvent> for EntryKind {
             ReviewEvent::AppealGranted => Self::AppealGranted,
             ReviewEvent::AppealDenied => Self::AppealDenied,
             ReviewEvent::Published => Self::Published,
+            ReviewEvent::Scheduled => Self::Scheduled,
+            ReviewEvent::Unscheduled => Self::Unscheduled,
             ReviewEvent::Yanked => Self::Yanked,
             ReviewEvent::YankUndone => Self::YankUndone,
+            ReviewEvent::RolledBack => Self::RolledBack,
             ReviewEvent::Replaced => Self::Replaced,
             ReviewEvent::AppBlocked => Self::AppBlocked,
             ReviewEvent::AppUnblocked => Self::AppUnblocked,
@@ -115,6 +126,11 @@ pub trait Reviews: Send {
     /// The app. Until the unit of work ends, no other one takes a step on its versions.
     async fn lock_app(&mut self, app: &Did) -> Result<Option<ReviewedApp>, StorageError>;
     async fn find_app(&mut self, app: &Did) -> Result<Option<ReviewedApp>, StorageError>;
+    /// Blocks the app, or ends the block.
+    async fn set_block(&mut self, app: &Did, reason: Option<&str>, now: Timestamp) -> Result<(), StorageError>;
+    async fn set_private(&mut self, app: &Did, is_private: bool, now: Timestamp) -> Result<(), StorageError>;
+    /// Sets until when the store publishes updates of the app by itself.
+    async fn set_auto_publish(&mut self, app: &Did, until: Option<Timestamp>, now: Timestamp) -> Result<(), StorageError>;
     /// Stores what a reviewer has chosen; a review type of `None` stays as it is.
     async fn decide(&mut self, app: &Did, category: &CategoryId, review_type: Option<ReviewType>) -> Result<(), StorageError>;
     async fn find(&mut self, app: &Did, version: &Version) -> Result<Option<ReviewedVersion>, StorageError>;
@@ -123,6 +139,7 @@ pub trait Reviews: Send {
     /// Stores review, time of the request and time of the publication.
     async fn update(&mut self, version: &ReviewedVersion) -> Result<(), StorageError>;
     async fn insert_entry(&mut self, entry: &ThreadEntry) -> Result<(), StorageError>;
+    async fn find_entry(&mut self, id: &ReviewEntryId) -> Result<Option<ThreadEntry>, StorageError>;
     /// The entries of a version, oldest first; the latest ones if there are more than `limit`.
     async fn thread(&mut self, version: &VersionId, limit: u32) -> Result<Vec<ThreadEntry>, StorageError>;
     /// The versions of these statuses, and rejected ones with an open appeal if `appeals`. Those that wait longest come first.

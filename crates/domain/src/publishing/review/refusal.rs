@@ -64,6 +64,12 @@ pub enum Refusal {
     OwnDecision,
     #[error("This version needs a review before it is published")]
     NeedsReview(ReviewNeed),
+    #[error("The time of the publication must be ahead")]
+    ScheduleInPast,
+    #[error("A publication can be scheduled for at most a year ahead")]
+    ScheduleTooFar,
+    #[error("No publication of this version is scheduled")]
+    NotScheduled,
     #[error("A higher version of this app was uploaded")]
     Superseded,
     #[error("A higher version of this app is published")]
@@ -74,6 +80,12 @@ pub enum Refusal {
     AlreadyYanked,
     #[error("This version is not withdrawn")]
     NotYanked,
+    #[error("This version is withdrawn")]
+    Withdrawn,
+    #[error("A pre-release is never installed by default")]
+    PreRelease,
+    #[error("New installs get this version already")]
+    AlreadyCurrent,
     #[error("The store has withdrawn this version")]
     YankedByStore,
 }

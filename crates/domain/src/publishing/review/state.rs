@@ -11,6 +11,8 @@ use std::time::Duration;
 pub const CLAIM_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 /// The longest comment, in characters.
 pub const REVIEW_COMMENT_MAX: usize = 5_000;
+/// How far ahead a publication can be scheduled.
+pub const SCHEDULE_MAX: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// The longest reason of a block, in characters (reference/store.md 1.5).
 pub const BLOCK_REASON_MAX: usize = 255;
 
@@ -134,6 +136,8 @@ pub struct Review {
     pub excluded_reviewer: Option<Did>,
     pub cancel_reason: Option<CancelReason>,
     pub yank: Option<Yank>,
+    /// When the store publishes it, once that is allowed.
+    pub publish_at: Option<Timestamp>,
 }
 
 impl Review {
@@ -149,6 +153,7 @@ impl Review {
             excluded_reviewer,
             cancel_reason: None,
             yank: None,
+            publish_at: None,
         }
     }
 
@@ -183,6 +188,10 @@ pub struct AppReviewFacts {
     pub review_type: ReviewType,
     /// What the version adds to the published one.
     pub differences: RiskyDifferences,
+    /// Whether new installs get this version.
+    pub is_current: bool,
+    /// Whether somebody has chosen the category of the app.
+    pub has_category: bool,
 }
 
 impl AppReviewFacts {
@@ -197,6 +206,8 @@ impl AppReviewFacts {
             review_required: preferences.review_required,
             review_type: review_type.unwrap_or(preferences.review_type),
             differences: RiskyDifferences::default(),
+            is_current: false,
+            has_category: false,
         }
     }
 }
@@ -235,10 +246,17 @@ pub enum Step {
         comment: String,
     },
     Publish,
+    /// Lets the store publish the version at a time, or when it is approved if that is later.
+    Schedule {
+        at: Timestamp,
+    },
+    Unschedule,
     Yank {
         reason: String,
     },
     UndoYank,
+    /// Lets new installs get this version instead of the highest one.
+    RollBack,
     Block {
         reason: String,
     },

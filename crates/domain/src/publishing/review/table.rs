@@ -66,7 +66,7 @@ const ONLY_REJECTED: [&str; 7] = ["NotRejected", "NotRejected", "NotRejected", "
 const ONLY_PUBLISHED: [&str; 7] =
     ["NotPublished", "NotPublished", "NotPublished", "NotPublished", "NotPublished", "PUBLISHED", "NotPublished"];
 
-const TABLE: [Row; 18] = [
+const TABLE: [Row; 21] = [
     (
         || Step::Request,
         &[AppOwner],
@@ -92,8 +92,15 @@ const TABLE: [Row; 18] = [
         &[AppOwner, System],
         ["NeedsReview", "NeedsReview", "AlreadyInReview", "PUBLISHED", "Rejected", "AlreadyPublished", "Cancelled"],
     ),
+    (
+        || Step::Schedule { at: NOW.plus(Duration::from_secs(60)) },
+        &[AppOwner],
+        ["DRAFT", "PENDING_REVIEW", "IN_REVIEW", "APPROVED", "Rejected", "AlreadyPublished", "Cancelled"],
+    ),
+    (|| Step::Unschedule, &[AppOwner, System], SAME),
     (|| Step::Yank { reason: text() }, &[AppOwner, Admin, StoreOwner], ONLY_PUBLISHED),
     (|| Step::UndoYank, &[AppOwner, Admin, StoreOwner], ONLY_PUBLISHED),
+    (|| Step::RollBack, &[AppOwner, Admin, StoreOwner], ONLY_PUBLISHED),
     (|| Step::Block { reason: text() }, &[Admin, StoreOwner, System], SAME),
     (|| Step::Unblock, &[Admin, StoreOwner], SAME),
     (|| Step::ReplacedBy { version: "1.0.1".to_owned() }, &[System], in_review_only("CANCELLED")),
@@ -105,6 +112,7 @@ fn prepared(step: &Step, status: VersionStatus, by: &ReviewActor) -> (Review, Ap
     let mut review = version(status, holder);
     review.appeal = matches!(step, Step::GrantAppeal { .. } | Step::DenyAppeal { .. }).then_some(Appeal::Open);
     review.changes_requested = matches!(step, Step::ReplacedBy { .. });
+    review.publish_at = matches!(step, Step::Unschedule).then_some(NOW);
     review.yank = matches!(step, Step::UndoYank).then_some(Yank::ByDeveloper);
     (review, AppReviewFacts { blocked: matches!(step, Step::Unblock), ..app() })
 }
@@ -130,17 +138,26 @@ type Condition = (Step, VersionStatus, ReviewRole, fn(&mut Review, &mut AppRevie
 #[test]
 fn each_condition_of_a_step_is_refused_by_its_own_name() {
     let approve = |comment: &str, category| Step::Approve { comment: comment.to_owned(), category, review_type: None };
+    let schedule = |seconds: u64| Step::Schedule { at: NOW.plus(Duration::from_secs(seconds)) };
     let expire: fn(&mut Review, &mut AppReviewFacts) = |review, _| review.claim.as_mut().expect("a claim").until = NOW;
     let foreign: fn(&mut Review, &mut AppReviewFacts) = |review, _| review.claim.as_mut().expect("a claim").reviewer = did("someone");
     let nothing: fn(&mut Review, &mut AppReviewFacts) = |_, _| ();
     let block: fn(&mut Review, &mut AppReviewFacts) = |_, app| app.blocked = true;
     use VersionStatus::{Approved, Draft, InReview, PendingReview, Published, Rejected};
-    let conditions: [Condition; 25] = [
+    let conditions: [Condition; 35] = [
         (Step::Request, Draft, AppOwner, block, "AppBlocked"),
         (Step::Request, Draft, AppOwner, |_, app| app.has_uploaded_higher = true, "Superseded"),
         (Step::Publish, Approved, AppOwner, block, "AppBlocked"),
         (Step::Publish, Approved, System, |_, app| app.has_published_higher = true, "Outdated"),
         (Step::Publish, InReview, AppOwner, |_, app| app.review_required = false, "AlreadyInReview"),
+        (schedule(60), InReview, AppOwner, block, "AppBlocked"),
+        (schedule(60), Approved, AppOwner, |_, app| app.has_published_higher = true, "Outdated"),
+        (schedule(60), Draft, AppOwner, |_, app| app.review_required = false, "CategoryRequired"),
+        (schedule(60), Draft, AppOwner, |_, app| app.has_uploaded_higher = true, "Superseded"),
+        (schedule(0), Approved, AppOwner, nothing, "ScheduleInPast"),
+        (schedule(366 * 86_400), Approved, AppOwner, nothing, "ScheduleTooFar"),
+        (Step::Unschedule, Approved, AppOwner, nothing, "NotScheduled"),
+        (Step::Unschedule, Published, System, nothing, "NotScheduled"),
         (approve(" ", category()), InReview, Reviewer, nothing, "CommentRequired"),
         (approve(&"a".repeat(REVIEW_COMMENT_MAX + 1), category()), InReview, Reviewer, nothing, "CommentTooLong"),
         (approve("Good", None), InReview, Reviewer, nothing, "CategoryRequired"),
@@ -166,6 +183,8 @@ fn each_condition_of_a_step_is_refused_by_its_own_name() {
         (Step::Yank { reason: String::new() }, Published, AppOwner, nothing, "ReasonRequired"),
         (Step::Yank { reason: text() }, Published, AppOwner, |review, _| review.yank = Some(Yank::ByStore), "AlreadyYanked"),
         (Step::UndoYank, Published, AppOwner, |review, _| review.yank = Some(Yank::ByStore), "YankedByStore"),
+        (Step::RollBack, Published, AppOwner, |review, _| review.yank = Some(Yank::ByDeveloper), "Withdrawn"),
+        (Step::RollBack, Published, Admin, |_, app| app.is_current = true, "AlreadyCurrent"),
         (Step::Block { reason: "a".repeat(BLOCK_REASON_MAX + 1) }, Published, Admin, nothing, "ReasonTooLong"),
     ];
     for (step, status, role, change, refusal) in conditions {
@@ -225,4 +244,14 @@ fn the_owner_of_an_app_is_nothing_else_towards_it() {
     assert_eq!(ReviewRole::of(false, &[Role::Developer, Role::Reviewer]), Some(Reviewer));
     assert_eq!(ReviewRole::of(false, &[Role::Developer]), Some(OtherDeveloper));
     assert_eq!(ReviewRole::of(false, &[]), None);
+}
+
+#[test]
+fn a_scheduled_publication_ends_with_the_version() {
+    let at = NOW.plus(Duration::from_secs(60));
+    let review = Review { publish_at: Some(at), ..version(VersionStatus::InReview, "reviewer") };
+    let take = |step: &Step, role| take_step(&review, &app(), &actor(role), step, NOW).expect("is legal").review.publish_at;
+    assert_eq!(take(&Step::Approve { comment: text(), category: category(), review_type: None }, Reviewer), Some(at));
+    assert_eq!(take(&Step::Reject { comment: text() }, Reviewer), None);
+    assert_eq!(take(&Step::Cancel, AppOwner), None);
 }

@@ -1,13 +1,15 @@
 //! Takes steps on stored versions. All steps on the versions of an app follow each other, because each locks the app.
 
-use super::super::version::default_version;
+use super::super::publication_log::{PublicationAction, PublicationFact};
+use super::emails::order_emails;
 use super::machine::{Outcome, ReviewEvent, take_step};
 use super::records::{EntryKind, ReviewedApp, ReviewedVersion, ThreadEntry};
 use super::refusal::Refusal;
 use super::state::{AppReviewFacts, ReviewActor, ReviewRole, Step};
 use crate::access::{Caller, Did, Role};
 use crate::context::Context;
-use crate::shared::{ReviewEntryId, StorageError};
+use crate::events::{Message, Topic};
+use crate::shared::{EventId, ReviewEntryId, StorageError, Timestamp, VersionId};
 use crate::storage::UnitOfWork;
 use semver::Version;
 
@@ -24,6 +26,9 @@ pub enum ReviewError {
     NotOwner,
     #[error("The category does not exist")]
     UnknownCategory,
+    /// Another version was published or yanked meanwhile.
+    #[error("The app has changed meanwhile. Try again.")]
+    Contended,
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
@@ -44,7 +49,10 @@ pub async fn take_review_step(
 ) -> Result<ReviewedVersion, ReviewError> {
     let mut unit = ctx.store.begin().await?;
     let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
-    if involved.actor.role == ReviewRole::AppOwner && matches!(step, Step::Request) && !caller.holds(Role::Developer) {
+    if involved.actor.role == ReviewRole::AppOwner
+        && matches!(step, Step::Request | Step::Schedule { .. })
+        && !caller.holds(Role::Developer)
+    {
         return Err(ReviewError::NotDeveloper);
     }
     let taken = take_in(ctx, unit.as_mut(), &involved, step).await?;
@@ -73,7 +81,7 @@ pub(in super::super) async fn lock_involved(
 }
 
 /// The role of the caller towards an app; `None`: its versions do not exist for them.
-pub(super) fn actor_of(caller: &Caller, app: &ReviewedApp) -> Option<ReviewActor> {
+pub(in super::super) fn actor_of(caller: &Caller, app: &ReviewedApp) -> Option<ReviewActor> {
     let held: Vec<_> = caller.passports.iter().map(|passport| passport.role).collect();
     let role = ReviewRole::of(caller.user.did == app.owner, &held)?;
     let sees = role == ReviewRole::AppOwner || role.is_staff();
@@ -109,22 +117,60 @@ pub(in super::super) async fn take_in(
         kind: EntryKind::from(&event),
         actor: actor.did.clone(),
         role: actor.role,
-        comment: comment_of(step).trim().to_owned(),
+        comment: comment_of(step),
         at: now,
     };
     unit.reviews().insert_entry(&entry).await?;
+    order_emails(ctx, unit, version, &app.owner, &event, &entry).await?;
+    match event {
+        ReviewEvent::Scheduled => order_publication(ctx, unit, &version.id, taken.review.publish_at.unwrap_or(now)).await?,
+        // It is published now if it was scheduled, or if the store publishes updates of the app by itself.
+        ReviewEvent::Approved { .. } => order_publication(ctx, unit, &version.id, now).await?,
+        _ => {}
+    }
+    if let Some(action) = public_action(&event)
+        && (action.concerns_version() || !unit.uploads().published(&app.did).await?.is_empty())
+    {
+        let uploaded = unit.uploads().find_version_by_id(&version.id).await?.ok_or(ReviewError::NotFound)?;
+        unit.publication_log().append(&PublicationFact::new(action, &uploaded, now)).await?;
+    }
     Ok(taken)
 }
 
+/// Lets the store publish a version at a time.
+pub(in super::super) async fn order_publication(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    version: &VersionId,
+    at: Timestamp,
+) -> Result<(), StorageError> {
+    let now = ctx.now();
+    let message = Message::new(Topic::PublishVersion, at).with("version", version);
+    unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await
+}
+
+/// What the public log says of an event; `None`: nothing.
+const fn public_action(event: &ReviewEvent) -> Option<PublicationAction> {
+    match event {
+        ReviewEvent::Published => Some(PublicationAction::Publish),
+        ReviewEvent::Yanked => Some(PublicationAction::Yank),
+        ReviewEvent::YankUndone => Some(PublicationAction::UndoYank),
+        ReviewEvent::AppBlocked => Some(PublicationAction::Block),
+        ReviewEvent::AppUnblocked => Some(PublicationAction::Unblock),
+        _ => None,
+    }
+}
+
 /// What counts of the app of a version.
-pub(super) async fn facts_of(
+pub(in super::super) async fn facts_of(
     unit: &mut dyn UnitOfWork,
     app: &ReviewedApp,
     version: &ReviewedVersion,
 ) -> Result<AppReviewFacts, StorageError> {
     let preferences = unit.preferences().find().await?.preferences;
     let published = unit.uploads().published(&app.did).await?;
-    let differences = match default_version(&published) {
+    let offered = unit.uploads().offered(&app.did).await?;
+    let differences = match offered.current() {
         Some(current) if *current != version.version => {
             let profile = unit.uploads().risks(&app.did, &version.version).await?.unwrap_or_default();
             profile.added_to(&unit.uploads().risks(&app.did, current).await?.unwrap_or_default())
@@ -132,16 +178,19 @@ pub(super) async fn facts_of(
         _ => Default::default(),
     };
     Ok(AppReviewFacts {
-        blocked: app.is_blocked,
-        has_published: !published.is_empty(),
+        blocked: app.block_reason.is_some(),
+        has_published: !offered.versions.is_empty(),
         has_published_higher: published.iter().any(|other| *other > version.version),
         has_uploaded_higher: app.latest > version.version,
         differences,
+        is_current: offered.current() == Some(&version.version),
+        has_category: app.category.is_some(),
         ..AppReviewFacts::of_new_app(&preferences, app.review_type)
     })
 }
 
-const fn comment_of(step: &Step) -> &str {
+/// What the thread says of a step besides its kind.
+fn comment_of(step: &Step) -> String {
     match step {
         Step::Comment { comment }
         | Step::RequestChanges { comment }
@@ -151,8 +200,10 @@ const fn comment_of(step: &Step) -> &str {
         | Step::GrantAppeal { comment }
         | Step::DenyAppeal { comment }
         | Step::Yank { reason: comment }
-        | Step::Block { reason: comment } => comment.as_str(),
-        Step::ReplacedBy { version } => version.as_str(),
-        Step::Request | Step::Start | Step::Renew | Step::TakeOver | Step::Cancel | Step::Publish | Step::UndoYank | Step::Unblock => "",
+        | Step::Block { reason: comment } => comment.trim().to_owned(),
+        Step::ReplacedBy { version } => version.clone(),
+        Step::Schedule { at } => at.to_iso(),
+        Step::Request | Step::Start | Step::Renew | Step::TakeOver | Step::Cancel => String::new(),
+        Step::Publish | Step::Unschedule | Step::UndoYank | Step::RollBack | Step::Unblock => String::new(),
     }
 }

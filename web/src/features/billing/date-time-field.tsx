@@ -18,6 +18,8 @@ export function DateTimeField({ from, ...rest }: DateTimeFieldProps) {
       placeholder={FORMAT}
       defaultPickerValue={dayjs.unix(from)}
       needConfirm={false}
+      // Its button is too small to be hit with a finger, and every use of the field requires a time.
+      allowClear={false}
       onKeyDown={(event) => {
         if (event.key === 'Enter') event.preventDefault();
       }}

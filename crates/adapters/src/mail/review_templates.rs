@@ -1,0 +1,140 @@
+//! The emails about steps of a review, to developers and to reviewers.
+
+use super::Outgoing;
+use super::email_layout::{Block, as_html, as_text};
+use super::email_service::EmailService;
+use super::mailbox::one_line;
+use super::strings::{developer_footer, greeting, reviewer_footer, translate};
+use souk_domain::publishing::review::{EntryKind, ReviewEmail};
+use souk_domain::shared::Language;
+
+/// The heading of the email, which is its subject as well, and what follows from the step.
+struct Content {
+    heading: String,
+    text: String,
+}
+
+impl EmailService<'_> {
+    pub fn review_step(&self, email: &ReviewEmail) -> Outgoing {
+        let language = email.recipient.language;
+        let (name, store_name) = (one_line(&email.recipient.name), one_line(self.store_name));
+        let Content { heading, text } = content(email, language);
+        let side = if email.is_developer { "developer/apps" } else { "console/reviews" };
+        let url = self.address(&format!("/{side}/{}/{}", email.app, email.version));
+        let mut blocks = vec![Block::Heading(heading.clone())];
+        if !name.is_empty() {
+            blocks.push(Block::Paragraph(greeting(&name, language)));
+        }
+        if !text.is_empty() {
+            blocks.push(Block::Paragraph(text));
+        }
+        if !email.comment.is_empty() {
+            blocks.push(Block::Rows { rows: vec![(translate(language, "Comment", "说明"), email.comment.clone())], sum: false });
+        }
+        blocks.push(Block::Action { label: translate(language, "Open the version", "查看此版本"), url });
+        let footer = if email.is_developer { developer_footer } else { reviewer_footer };
+        blocks.push(Block::Foot(footer(&store_name, &self.address("/"), language)));
+        Outgoing {
+            message_id: format!("review-{}-{}", email.entry, email.to),
+            date: email.at,
+            name,
+            address: email.recipient.email.clone(),
+            text: as_text(&blocks, language),
+            html: as_html(&blocks, language, &heading),
+            subject: heading,
+            attachments: Vec::new(),
+        }
+    }
+}
+
+fn content(email: &ReviewEmail, language: Language) -> Content {
+    let app = one_line(&email.app_name);
+    let of = format!("{app} {}", email.version);
+    let make = |heading: (String, String), text: (&str, &str)| Content {
+        heading: translate(language, heading.0, heading.1),
+        text: translate(language, text.0, text.1),
+    };
+    match email.kind {
+        EntryKind::Requested => make(
+            (format!("{of} is waiting for review"), format!("{of} 等待审核")),
+            ("Its developer has requested a review.", "开发者已提交审核申请。"),
+        ),
+        EntryKind::Started | EntryKind::Renewed => make(
+            (format!("The review of {of} has started"), format!("{of} 已开始审核")),
+            ("You will get an email when the reviewer has decided.", "审核结果将通过邮件通知你。"),
+        ),
+        EntryKind::TakenOver => make(
+            (format!("Another reviewer has taken over {of}"), format!("{of} 已由其他审核员接手")),
+            ("You don't have to do anything.", "你无需处理。"),
+        ),
+        EntryKind::Commented => make((format!("New comment on {of}"), format!("{of} 有新评论")), ("", "")),
+        EntryKind::ChangesRequested => make(
+            (format!("Changes are requested for {of}"), format!("{of} 需要修改")),
+            ("Upload a higher version with the changes. It continues this review.", "请修改后上传更高的版本，审核将继续进行。"),
+        ),
+        EntryKind::Approved => {
+            make((format!("{of} is approved"), format!("{of} 已通过审核")), ("You can publish the version now.", "你现在可以发布此版本。"))
+        }
+        EntryKind::Rejected => make(
+            (format!("{of} is rejected"), format!("{of} 未通过审核")),
+            (
+                "This decision is final for the version. You can upload a higher version, or appeal on the page of this version.",
+                "此版本的审核结果不可更改。你可以上传更高的版本，或在此版本的页面上申诉。",
+            ),
+        ),
+        EntryKind::Cancelled => make(
+            (format!("The review of {of} is canceled"), format!("{of} 的审核已取消")),
+            ("Its developer has canceled it. You don't have to do anything.", "开发者已取消审核，你无需处理。"),
+        ),
+        EntryKind::Appealed => make(
+            (format!("Appeal against the rejection of {of}"), format!("{of} 收到申诉")),
+            ("A reviewer who has not rejected the version decides.", "申诉由未拒绝此版本的审核员处理。"),
+        ),
+        EntryKind::AppealGranted => make(
+            (format!("Your appeal for {of} is granted"), format!("{of} 的申诉已通过")),
+            ("Another reviewer will review the next version that you upload.", "你上传的下一个版本将由其他审核员审核。"),
+        ),
+        EntryKind::AppealDenied => make(
+            (format!("Your appeal for {of} is denied"), format!("{of} 的申诉被驳回")),
+            ("The rejection stays. You can upload a higher version.", "审核结果不变。你可以上传更高的版本。"),
+        ),
+        EntryKind::Published => {
+            make((format!("{of} is published"), format!("{of} 已发布")), ("New installs get it from now on.", "新用户安装时将获得此版本。"))
+        }
+        EntryKind::Scheduled => make((format!("The publication of {of} is scheduled"), format!("{of} 已安排定时发布")), ("", "")),
+        EntryKind::Unscheduled => make(
+            (format!("{of} was not published as scheduled"), format!("{of} 未能按时发布")),
+            (
+                "It could not be published at its time. Open the version to see its state, and publish it or schedule it again.",
+                "到达预定时间时，此版本无法发布。请查看其状态，然后发布或重新安排。",
+            ),
+        ),
+        EntryKind::Replaced => make(
+            (format!("{of} is replaced by a higher version"), format!("{of} 已被更高的版本取代")),
+            ("The review continues with the higher version.", "审核将针对更高的版本继续进行。"),
+        ),
+        EntryKind::Yanked => make(
+            (format!("The store has withdrawn {of}"), format!("商店已撤回 {of}")),
+            ("Nobody can download the version any more; installed copies keep working.", "此版本不再提供下载，已安装的不受影响。"),
+        ),
+        EntryKind::YankUndone => make(
+            (format!("{of} is offered again"), format!("{of} 已恢复")),
+            ("The version can be downloaded again.", "此版本可以重新下载。"),
+        ),
+        EntryKind::RolledBack => make(
+            (format!("The store has rolled {app} back to {}", email.version), format!("商店已将 {app} 回退到 {}", email.version)),
+            ("New installs get this version instead of the highest one.", "新用户安装时将获得此版本，而不是最高版本。"),
+        ),
+        EntryKind::AppBlocked => make(
+            (format!("{app} is blocked"), format!("{app} 已被屏蔽")),
+            (
+                "The store does not offer the app any more. You can't upload or publish versions until it is unblocked.",
+                "商店不再提供此应用。解除屏蔽之前，你无法上传或发布新版本。",
+            ),
+        ),
+        EntryKind::AppUnblocked => make(
+            (format!("{app} is not blocked any more"), format!("{app} 已解除屏蔽")),
+            ("You can upload and publish versions again.", "你可以重新上传和发布版本。"),
+        ),
+    }
+}

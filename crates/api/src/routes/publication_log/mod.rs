@@ -1,0 +1,5 @@
+//! The public log of publications.
+
+mod api;
+
+pub use api::PublicationLogApi;

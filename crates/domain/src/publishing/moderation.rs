@@ -1,0 +1,131 @@
+//! Changes what the store offers: yanked versions, the version that new installs get, and blocked apps. What users have installed goes on
+//! working.
+
+use super::bundle::{OfferedVersions, UploadedVersion, default_version};
+use super::publication::{Listing, PublishPorts, read_listing, show_app};
+use super::review::{Refusal, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, actor_of, lock_involved, take_in};
+use crate::access::{Caller, Did, Role};
+use crate::context::Context;
+use crate::store::Availability;
+use semver::Version;
+
+/// Yanks a version or brings it back, or rolls the app back to it: [`Step::Yank`], [`Step::UndoYank`] or [`Step::RollBack`]. The catalogue
+/// shows the texts of the version that new installs get then.
+///
+/// # Errors
+/// The caller does not see the version, or may not take the step; [`ReviewError::Contended`] if another version was published or yanked
+/// meanwhile. Then nothing has changed.
+#[tracing::instrument(skip_all, fields(app = %app, version = %version))]
+pub async fn change_offer(
+    ctx: &Context,
+    ports: &PublishPorts<'_>,
+    caller: &Caller,
+    app: &Did,
+    version: &Version,
+    step: &Step,
+) -> Result<ReviewedVersion, ReviewError> {
+    // Before the unit of work: the files of a version do not change.
+    let next = next_current(ctx, ports, caller, app, version, step).await?;
+    let mut unit = ctx.store.begin().await?;
+    let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
+    // Whoever may not publish offers nothing to new users, and may still withdraw.
+    if involved.actor.role == ReviewRole::AppOwner && !matches!(step, Step::Yank { .. }) && !caller.holds(Role::Developer) {
+        return Err(ReviewError::NotDeveloper);
+    }
+    if matches!(step, Step::RollBack) && !version.pre.is_empty() {
+        return Err(Refusal::PreRelease.into());
+    }
+    let taken = take_in(ctx, unit.as_mut(), &involved, step).await?;
+    match step {
+        Step::RollBack => {
+            let offered = unit.uploads().offered(app).await?;
+            let is_highest = default_version(&offered.versions) == Some(version);
+            unit.uploads().roll_back(app, Some(version).filter(|_| !is_highest)).await?;
+        }
+        step => unit.apps().set_yanked(&taken.id, matches!(step, Step::Yank { .. })).await?,
+    }
+    let offered = unit.uploads().offered(app).await?;
+    if offered.current() != next.as_ref().map(|next| &next.version.version) {
+        return Err(ReviewError::Contended);
+    }
+    match &next {
+        Some(NextCurrent { version, listing }) => show_app(unit.as_mut(), &involved.app, version, listing, ctx.now()).await?,
+        None if involved.app.block_reason.is_none() => unit.apps().set_availability(app, Availability::Withdrawn).await?,
+        None => {}
+    }
+    unit.commit().await?;
+    Ok(taken)
+}
+
+/// The version that new installs get after a change, and what it says of itself.
+struct NextCurrent {
+    version: UploadedVersion,
+    listing: Listing,
+}
+
+async fn next_current(
+    ctx: &Context,
+    ports: &PublishPorts<'_>,
+    caller: &Caller,
+    app: &Did,
+    changed: &Version,
+    step: &Step,
+) -> Result<Option<NextCurrent>, ReviewError> {
+    let mut unit = ctx.store.read().await?;
+    // Before files are read.
+    let seen = unit.reviews().find_app(app).await?.filter(|found| actor_of(caller, found).is_some());
+    seen.ok_or(ReviewError::NotFound)?;
+    let mut offered = unit.uploads().offered(app).await?;
+    change(&mut offered, changed, step);
+    let Some(next) = offered.current() else { return Ok(None) };
+    let version = unit.uploads().find_version(app, next).await?.ok_or(ReviewError::NotFound)?;
+    drop(unit);
+    let listing = read_listing(ports, &version).await?;
+    Ok(Some(NextCurrent { version, listing }))
+}
+
+/// What is offered after a step.
+fn change(offered: &mut OfferedVersions, version: &Version, step: &Step) {
+    if matches!(step, Step::RollBack) {
+        offered.rolled_back_to = Some(version.clone());
+        return;
+    }
+    offered.versions.retain(|other| other != version);
+    if matches!(step, Step::UndoYank) {
+        offered.versions.push(version.clone());
+    }
+}
+
+/// Blocks an app: it leaves the catalogue, nobody downloads or buys it, and its developer neither uploads nor publishes, but reads the
+/// reason in the thread of `version`.
+///
+/// # Errors
+/// The caller is no administrator, or the app is blocked already, or the reason is missing or too long.
+#[tracing::instrument(skip_all, fields(app = %app))]
+pub async fn block_app(ctx: &Context, caller: &Caller, app: &Did, version: &Version, reason: &str) -> Result<ReviewedApp, ReviewError> {
+    let mut unit = ctx.store.begin().await?;
+    let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
+    take_in(ctx, unit.as_mut(), &involved, &Step::Block { reason: reason.to_owned() }).await?;
+    let reason = reason.trim();
+    unit.reviews().set_block(app, Some(reason), ctx.now()).await?;
+    unit.apps().set_availability(app, Availability::Blocked).await?;
+    unit.commit().await?;
+    Ok(ReviewedApp { block_reason: Some(reason.to_owned()), ..involved.app })
+}
+
+/// Ends the block of an app. It returns to the catalogue if a version is offered.
+///
+/// # Errors
+/// The caller is no administrator, or the app is not blocked.
+#[tracing::instrument(skip_all, fields(app = %app))]
+pub async fn unblock_app(ctx: &Context, caller: &Caller, app: &Did, version: &Version) -> Result<ReviewedApp, ReviewError> {
+    let mut unit = ctx.store.begin().await?;
+    let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
+    take_in(ctx, unit.as_mut(), &involved, &Step::Unblock).await?;
+    unit.reviews().set_block(app, None, ctx.now()).await?;
+    let offered = unit.uploads().offered(app).await?;
+    let availability = if offered.current().is_some() { Availability::Available } else { Availability::Withdrawn };
+    unit.apps().set_availability(app, availability).await?;
+    unit.commit().await?;
+    Ok(ReviewedApp { block_reason: None, ..involved.app })
+}

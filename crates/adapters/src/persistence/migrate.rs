@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     /// The beginnings of the checksums of each version on SQLite and PostgreSQL.
-    const CHECKSUMS: [(i64, &str, &str); 13] = [
+    const CHECKSUMS: [(i64, &str, &str); 14] = [
         (0, "ddcd117b63b81bed", "1b8a2ace22512cf4"),
         (1, "5a53b11735fba3dc", "261f553a5d5a1831"),
         (2, "565947946adc86d9", "caa2be89f0e88adc"),
@@ -86,6 +86,7 @@ mod tests {
         (10, "0eb5c13b9c703c27", "00b263658e772c80"),
         (11, "d805da753375f96d", "105f11ed23412878"),
         (12, "dd4f6c728b787fa1", "c1b024f631871821"),
+        (13, "11fc490c0413f9fc", "06a6c2f2bf14f16f"),
     ];
 
     #[test]

@@ -1,0 +1,2 @@
+-- PostgreSQL only: SQLite compares all texts byte by byte.
+SELECT 1;

@@ -306,6 +306,12 @@ test('an administrator blocks an app, whose developer reads the reason, and unbl
   await page.getByRole('button', { name: 'Block app', exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Reason').fill('It sends passwords to strangers.');
+  // A tablet that is turned shows the navigation in another way, and keeps the page with its dialog.
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 600, height: 900 });
+  await expect(page.getByRole('navigation', { name: 'Console', includeHidden: true })).toHaveCount(0);
+  await expect(dialog.getByLabel('Reason')).toHaveValue('It sends passwords to strangers.');
+  if (size) await page.setViewportSize(size);
   await expectAccessible(page);
   await dialog.getByRole('button', { name: 'Block app' }).click();
   await expect(page.getByText('Reason: It sends passwords to strangers.')).toBeVisible();

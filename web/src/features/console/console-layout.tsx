@@ -18,28 +18,28 @@ export function ConsoleLayout({ children }: { children: ReactNode }) {
   const groups = visibleNav(user, live);
   // Other users see the refusal of the page only.
   if (groups.length === 0) return children;
-  if (phone)
-    return (
-      <>
-        <Button className={styles.menu} aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>
-          {t('nav.menu')}
-        </Button>
-        <Drawer
-          open={open}
-          onClose={() => setOpen(false)}
-          placement="left"
-          size={300}
-          title={t('nav.menu')}
-          closable={{ 'aria-label': t('nav.close') }}
-        >
-          <Nav groups={groups} onChoose={() => setOpen(false)} />
-        </Drawer>
-        <div className={styles.page}>{children}</div>
-      </>
-    );
+  // The page keeps its place in the tree, so that a dialog stays open when the window is resized.
   return (
-    <div className={styles.layout}>
-      <Nav groups={groups} />
+    <div className={phone ? undefined : styles.layout}>
+      {phone ? (
+        <>
+          <Button className={styles.menu} aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>
+            {t('nav.menu')}
+          </Button>
+          <Drawer
+            open={open}
+            onClose={() => setOpen(false)}
+            placement="left"
+            size={300}
+            title={t('nav.menu')}
+            closable={{ 'aria-label': t('nav.close') }}
+          >
+            <Nav groups={groups} onChoose={() => setOpen(false)} />
+          </Drawer>
+        </>
+      ) : (
+        <Nav groups={groups} />
+      )}
       <div className={styles.page}>{children}</div>
     </div>
   );

@@ -8879,7 +8879,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Let the store publish updates of an app by itself for some days, as soon as they may be published, or end that. */
+        /** Turn automatic publishing of an app's updates on for a number of days, or off. */
         put: {
             parameters: {
                 query?: never;
@@ -9849,7 +9849,7 @@ export interface components {
         AutoPublishInput: {
             /**
              * Format: uint32
-             * @description For how many days from now the store publishes updates by itself, 1 to 365; `null`: it does not any more.
+             * @description The number of days for which updates are published automatically, 1 to 365; `null` turns it off.
              */
             days?: number | null;
         };
@@ -12527,9 +12527,9 @@ export interface components {
             category_id?: string | null;
             /** @description `FIRST` or `EACH`; `null`: that of the preferences. */
             review_type?: string | null;
-            /** @description Until when the store publishes updates by itself; `null`: its developer publishes them. */
+            /** @description When automatic publishing of updates ends; `null`: it is off. */
             auto_publish_until?: string | null;
-            /** @description Lists and searches do not show it; whoever has its link finds and installs it. */
+            /** @description Whether the app is unlisted: it can be opened and installed by its link only. */
             private: boolean;
         };
         /** UploadedAppList */

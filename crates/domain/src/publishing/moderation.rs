@@ -28,7 +28,7 @@ pub async fn change_offer(
     let next = next_current(ctx, ports, caller, app, version, step).await?;
     let mut unit = ctx.store.begin().await?;
     let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
-    // Whoever may not publish offers nothing to new users, and may still withdraw.
+    // A user who is no longer a developer can withdraw a version, but not offer one.
     if involved.actor.role == ReviewRole::AppOwner && !matches!(step, Step::Yank { .. }) && !caller.holds(Role::Developer) {
         return Err(ReviewError::NotDeveloper);
     }

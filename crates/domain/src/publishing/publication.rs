@@ -15,7 +15,7 @@ use crate::store::{App, AppVersion, Availability, Developer, Files, Screenshot};
 use semver::Version;
 use std::time::Duration;
 
-/// The longest time for which the store publishes updates by itself, in days. Its developer can extend or end it.
+/// The longest period of automatic publishing, in days. The developer can extend or end it.
 pub const AUTO_PUBLISH_DAYS_MAX: u32 = 365;
 
 /// How long the store waits for the checks of a version that it publishes, and for one that has errored to be run again.
@@ -98,9 +98,9 @@ pub enum StorePublication {
     Later(Timestamp),
 }
 
-/// Publishes a version whose scheduled time has come, or that the store publishes by itself. One that waits for its review is published when
-/// it is approved. If a scheduled version may not be published for another reason, or one of its checks has failed, the schedule ends and
-/// its developer gets an email.
+/// Publishes a version that is scheduled for now or earlier, or whose app has automatic publishing. A version in review is published when it
+/// is approved. If a scheduled version cannot be published for another reason, or one of its checks has failed, its schedule is canceled
+/// and its developer gets an email.
 ///
 /// # Errors
 /// The storage fails. Then nothing has changed.

@@ -89,7 +89,11 @@ function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) 
     >
       <p className={styles.consequence}>{t(`consequence.${step}`)}</p>
       {step === 'yank' || step === 'block' ? (
-        <CommentField label={t('comment.reason')} hint={t('comment.developerSees')} max={REASON_MAX} />
+        <CommentField
+          label={t('comment.reason')}
+          hint={t(props.review.role === 'app_owner' ? 'comment.reviewersSee' : 'comment.developerSees')}
+          max={REASON_MAX}
+        />
       ) : (
         <CommentField
           label={t(step === 'appeal' ? 'comment.appeal' : 'comment.label')}

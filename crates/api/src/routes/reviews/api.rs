@@ -46,7 +46,7 @@ impl DeveloperAppsApi {
         Ok(Json(set_private(&app.ctx, &caller.0, &did, input.private).await?.into()))
     }
 
-    /// Let the store publish updates of an app by itself for some days, as soon as they may be published, or end that.
+    /// Turn automatic publishing of an app's updates on for a number of days, or off.
     #[oai(path = "/:did/auto-publish", method = "put")]
     async fn set_auto_publish(
         &self,

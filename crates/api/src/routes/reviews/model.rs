@@ -25,10 +25,10 @@ pub struct UploadedAppModel {
     /// `FIRST` or `EACH`; `null`: that of the preferences.
     #[oai(nullable)]
     pub review_type: Option<String>,
-    /// Until when the store publishes updates by itself; `null`: its developer publishes them.
+    /// When automatic publishing of updates ends; `null`: it is off.
     #[oai(nullable)]
     pub auto_publish_until: Option<String>,
-    /// Lists and searches do not show it; whoever has its link finds and installs it.
+    /// Whether the app is unlisted: it can be opened and installed by its link only.
     pub private: bool,
 }
 
@@ -248,7 +248,7 @@ pub struct VisibilityInputModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "AutoPublishInput")]
 pub struct AutoPublishInputModel {
-    /// For how many days from now the store publishes updates by itself, 1 to 365; `null`: it does not any more.
+    /// The number of days for which updates are published automatically, 1 to 365; `null` turns it off.
     #[oai(nullable)]
     pub days: Option<u32>,
 }

@@ -414,7 +414,7 @@ async fn record(
         return Err(UploadError::Contended);
     }
     checks::order_checks(ctx, unit.as_mut(), &version.id).await?;
-    // The store publishes it by itself, if its developer wants that: this is decided at that time.
+    // The job checks whether automatic publishing is on.
     order_publication(ctx, unit.as_mut(), &version.id, version.uploaded_at).await?;
     unit.commit().await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Everything at once, for a long time: purchases, renewals and refunds, while a process is killed, Redis is emptied, networks hang, and
 //! strangers hold connections and ask for sessions at ten times the limits. Nothing may be lost or doubled (invariants 1, 2, 3, 5, 6, 10),
-//! memory must not grow, and strangers must not slow down customers. `make soak` runs for 30 minutes, `make test` for two, and
-//! `SOAK_MINUTES` selects another length.
+//! memory must not grow, and strangers must not slow down customers. A backup is taken in the middle, and a long run restores it at its end.
+//! `make soak` runs for 30 minutes, `make test` for two, and `SOAK_MINUTES` selects another length.
 
 mod disturbances;
 mod losses;
@@ -10,8 +10,10 @@ mod shoppers;
 mod strangers;
 
 use crate::audit::report;
+use crate::backup::printed;
 use crate::drain::drain_submitted;
 use crate::plans::{Payer, insert_subscriptions};
+use crate::restored::{Original, charges, numbers, paid, sandbox_of};
 use crate::scale::free_port;
 use crate::souk::{Settings, Souk};
 use crate::store_client::StoreClient;
@@ -23,6 +25,7 @@ use souk_adapters::persistence::Database;
 use souk_adapters::system::SystemRandom;
 use souk_adapters::testing::{RunningClock, TestDatabase, required};
 use souk_domain::shared::Clock;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -59,7 +62,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    async fn set(folder: &std::path::Path) -> Self {
+    async fn set(folder: &Path) -> Self {
         let redis = required("TEST_REDIS", "a Redis server");
         let database = TestDatabase::postgres().await;
         let port = free_port();
@@ -105,6 +108,26 @@ impl Stage {
         spread_due_times(&self.database, MINUTE / u32::try_from(RENEWALS_PER_MINUTE).expect("few")).await;
         payers
     }
+
+    /// Takes a backup in the middle of the run.
+    async fn back_up(&self, archive: &Path, middle: Instant) {
+        tokio::time::sleep_until(middle.into()).await;
+        let words = ["backup", self.settings.options[1].as_str(), "--output", archive.to_str().expect("text")];
+        printed(&self.settings, &words).await;
+    }
+
+    /// What the store has done, and its networks, for a comparison with the restored backup.
+    async fn original(&self, archive: PathBuf, shop: &Shop, renewals: u64) -> Original {
+        Original {
+            archive,
+            networks: Database::open(&sandbox_of(self.database.address())).await.expect("opens"),
+            renewals,
+            charged: charges(&self.networks, PAYERS).await,
+            numbers: numbers(&self.database).await,
+            paid: paid(&self.database).await,
+            links: shop.links().to_vec(),
+        }
+    }
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -141,8 +164,14 @@ async fn soak_of_kills_hanging_networks_and_strangers_loses_and_doubles_nothing(
     let targets = [address_of(&survivor.address), address_of(&killed.address)];
     let strangers = strangers::harass(Arc::clone(&stage.measures), targets, shop.links().to_vec(), begun, minutes);
     let disturber = Disturber { stage: &stage, survivor: survivor.address.clone(), victim, begun, minutes, seed };
-    let (killed, (), (), strangers) =
-        tokio::join!(disturber.kill_each_minute(killed), disturber.empty_redis_each_minute(), disturber.hang_networks(), strangers);
+    let archive = folder.path().join("soak.age");
+    let (killed, (), (), (), strangers) = tokio::join!(
+        disturber.kill_each_minute(killed),
+        disturber.empty_redis_each_minute(),
+        disturber.hang_networks(),
+        stage.back_up(&archive, begun + length / 2),
+        strangers
+    );
     tokio::time::sleep(length.saturating_sub(begun.elapsed())).await;
     shop.closing.store(true, Ordering::Relaxed);
     shoppers.join_all().await;
@@ -182,10 +211,17 @@ async fn soak_of_kills_hanging_networks_and_strangers_loses_and_doubles_nothing(
         assert!(memory.is_bounded(), "{memory}");
         assert!(speed.is_bounded(), "{speed}");
     }
+    let original = stage.original(archive, &shop, minutes * RENEWALS_PER_MINUTE).await;
     Database::clone(&stage.database).close().await;
     killed.kill().await;
     survivor.kill().await;
     stage.networks.kill().await;
+    // The tests in `restored` do this in each run, with less data.
+    if minutes >= measures::MINUTES_MIN {
+        original.check_restored_on_sqlite(&folder.path().join("on-sqlite")).await;
+        original.check_restored_on_postgres(&folder.path().join("on-postgres")).await;
+        println!("the backup was restored on both databases after the networks had moved on: nothing was charged or numbered twice");
+    }
 }
 
 /// Lets the subscriptions of [`insert_subscriptions`] become due one after another, this far apart.

@@ -8,8 +8,8 @@ use super::stake_growth::{permitted, place_missing_stake, shown, sign_delegation
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
+use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, PREVIEW_LIFETIME, PendingPlanChange, PlanChangeFailure, PlanOrder, PlanSwitch, ReleaseReason, Requester, RestakeError,
     StakeStatus, SubscriptionError,
@@ -384,7 +384,7 @@ async fn crash_everywhere(db: &TestDatabase, decision: Decision) {
     }
 }
 
-on_both! {
+on_one! {
     async fn a_crash_at_any_commit_of_a_granted_plan_change_leaves_money_and_plan_correct(db: &TestDatabase) {
         crash_everywhere(db, Decision::Granted).await;
     }

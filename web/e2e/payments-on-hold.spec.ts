@@ -2,90 +2,9 @@ import { expect, type Page, test } from '@playwright/test';
 import type { PaymentOnHold, TransferOnHold } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
 import { NOW } from './fixtures/billing';
-import { card, skt, usd, user, wallet } from './fixtures/data';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { forfeited, HASH, less, more, nothingLeft, refunded, returned } from './fixtures/on-hold';
 import { type ServerOptions, serve } from './fixtures/server';
-
-const HASH = '4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B';
-const mei = { id: 'cus_1', did: user.did, name: 'Mei Lin', email: 'mei@example.com' };
-
-/** More was received than requested. */
-const more: PaymentOnHold = {
-  id: 'pi_more',
-  amount: '5000000000000000000',
-  amount_received: '7000000000000000000',
-  amount_refunded: '0',
-  customer_id: 'cus_1',
-  customer: mei,
-  payment_method_id: wallet.id,
-  invoices: [{ id: 'in_1', number: 'SOUK-0012', status: 'open', amount_payable: '5000000000000000000' }],
-  payment_details: { arcblock: { tx_hash: HASH } },
-  paymentCurrency: skt,
-  paymentMethod: wallet,
-  held_at: '2026-11-19T09:30:00.000Z',
-};
-
-/** Less was received, a part of it was refunded since, and its invoice is the draft of a checkout. */
-const less: PaymentOnHold = {
-  ...more,
-  id: 'pi_less',
-  amount: '1299',
-  amount_received: '999',
-  amount_refunded: '199',
-  customer: { ...mei, name: '', email: 'customer-with-a-long-address@a-long-domain.example' },
-  payment_method_id: card.id,
-  invoices: [{ id: 'in_2', number: '', status: 'draft', amount_payable: '0' }],
-  payment_details: { stripe: { payment_intent_id: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d' } },
-  paymentCurrency: usd,
-  paymentMethod: card,
-};
-
-/** Everything was refunded at the provider. */
-const nothingLeft: PaymentOnHold = { ...less, id: 'pi_nothing', amount_refunded: '999' };
-
-/** Less was returned of a deposit than ordered. */
-const returned: TransferOnHold = {
-  id: 'att_returned',
-  type: 'stake_return',
-  amount: '5000000000000000000',
-  amount_moved: '3000000000000000000',
-  customer_id: 'cus_1',
-  customer: mei,
-  payment_method_id: wallet.id,
-  invoice_id: null,
-  subscription_id: 'sub_1',
-  decisions: ['retry', 'record'],
-  payment_details: { arcblock: { tx_hash: HASH } },
-  paymentCurrency: skt,
-  paymentMethod: wallet,
-  held_at: '2026-11-19T09:30:00.000Z',
-};
-
-/** More was forfeited than ordered. */
-const forfeited: TransferOnHold = {
-  ...returned,
-  id: 'att_forfeited',
-  type: 'stake_forfeit',
-  amount_moved: '7000000000000000000',
-  decisions: ['balance', 'revenue'],
-};
-
-/** More was refunded than ordered, and the customer has a long address. */
-const refunded: TransferOnHold = {
-  ...returned,
-  id: 'att_refunded',
-  type: 'refund',
-  amount: '999',
-  amount_moved: '1299',
-  customer: less.customer,
-  payment_method_id: card.id,
-  invoice_id: 'in_1',
-  subscription_id: null,
-  decisions: ['record'],
-  payment_details: { stripe: { payment_intent_id: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d', refund_id: 're_3PqLmN2eZvKYlo2C' } },
-  paymentCurrency: usd,
-  paymentMethod: card,
-};
 
 async function openTransfers(page: Page, transfersOnHold: TransferOnHold[], options: ServerOptions = {}, display = {}) {
   return open(page, [], { billing: { transfersOnHold }, ...options }, display);

@@ -1,8 +1,8 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { NOW } from './fixtures/billing';
-import { skt } from './fixtures/data';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { found } from './fixtures/on-hold';
 import { serve } from './fixtures/server';
 
 const held = {
@@ -14,27 +14,6 @@ const held = {
   import_failure: null,
 } as const;
 
-const found = [
-  {
-    payment_method_id: 'pm_wallet',
-    reference: '4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B6C7D8E9F4A5B',
-    incoming: true,
-    account: 'z1YQk7zxS2fBWJm9q4WgXt9uW7V3bq4uXnC',
-    amount: '12500000000000000000',
-    currency: skt,
-    moved_at: '2026-11-19T08:00:00.000Z',
-  },
-  {
-    payment_method_id: 'pm_card',
-    reference: 'pi_3PqLmN2eZvKYlo2C1a2b3c4d',
-    incoming: true,
-    account: '',
-    amount: '3000000000000000000',
-    currency: skt,
-    moved_at: '2026-11-19T07:00:00.000Z',
-  },
-];
-
 for (const display of displaySettings) {
   test(`an owner confirms that the original is stopped, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
     await applyDisplaySettings(page, display);
@@ -45,6 +24,7 @@ for (const display of displaySettings) {
     const banner = page.getByRole('alert');
     await expect(banner).toContainText(/restored from a backup|已从备份恢复/);
     await expect(page.getByRole('heading', { name: /found after the restore|恢复后发现的付款/ })).toBeVisible();
+    await expect(page.getByText('4A5B6C7D…9F4A5B')).toBeVisible();
     await expectAccessible(page);
     await page
       .getByRole('button', { name: /Mark as handled|标记为已处理/ })

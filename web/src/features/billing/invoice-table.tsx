@@ -8,6 +8,7 @@ import { InvoiceAmount } from './invoice-amount';
 import { descriptionText, emptyText, reasonText } from './invoice-text';
 import { subscriptionName } from './price-text';
 import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
+import { TABLE_MIN_WIDTH } from './record-table';
 import { EmptyState, LoadError } from './states';
 import { InvoiceTags } from './status';
 import { useTexts } from './texts';
@@ -100,6 +101,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       title: <span className="sr-only">{t('invoice.action')}</span>,
       hidden: !withAction,
       align: 'end',
+      fixed: 'end',
       render: (_, invoice) => action?.(invoice),
     },
   ];
@@ -120,7 +122,8 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
         columns={columns}
         dataSource={list}
         loading={isFetching && (!data || isPlaceholderData)}
-        scroll={{ x: 'max-content' }}
+        scroll={{ x: TABLE_MIN_WIDTH }}
+        tableLayout="auto"
         onRow={({ id }) => ({
           // The link of the number does the same for keyboards and screen readers.
           onClick: ({ target }) => {

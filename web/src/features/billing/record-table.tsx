@@ -7,6 +7,8 @@ export interface RecordColumn<T> {
   key: string;
   title: ReactNode;
   align?: 'end';
+  /** Keeps the column in view while the others scroll. */
+  fixed?: 'end';
   className?: string;
   render: (value: unknown, entry: T) => ReactNode;
 }
@@ -19,6 +21,9 @@ interface RecordTableProps<T> {
   isLoading: boolean;
   pagination?: TablePaginationConfig | false;
 }
+
+/** The width below which a table scrolls instead of breaking its texts into more lines, in pixels. */
+export const TABLE_MIN_WIDTH = 720;
 
 /** A table of records. On a phone, each entry lists its columns below each other. */
 export function RecordTable<T extends { id: string }>({
@@ -37,7 +42,9 @@ export function RecordTable<T extends { id: string }>({
       showHeader={!phone}
       dataSource={list}
       loading={isLoading}
-      scroll={phone ? undefined : { x: 'max-content' }}
+      scroll={phone ? undefined : { x: TABLE_MIN_WIDTH }}
+      // Columns follow their contents; with a pinned column, antd would give all of them the same width.
+      tableLayout="auto"
       pagination={pagination}
     />
   );

@@ -60,14 +60,14 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
       <Flex gap={12} wrap align="end">
         <Select<'all' | (typeof ACTOR_TYPES)[number]>
           aria-label={t('audit.filter.kind')}
-          style={{ minWidth: 160 }}
+          style={{ minWidth: 240 }}
           value={filter.actor_type ?? 'all'}
           onChange={(kind) => show({ actor_type: kind === 'all' ? undefined : kind })}
           options={(['all', ...ACTOR_TYPES] as const).map((value) => ({ value, label: t(`audit.kind.${value}`) }))}
         />
         <Select
           aria-label={t('audit.filter.operation')}
-          style={{ minWidth: 220 }}
+          style={{ minWidth: 240 }}
           allowClear
           showSearch={{ optionFilterProp: 'label' }}
           placeholder={t('audit.filter.allOperations')}
@@ -114,7 +114,7 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
                   <Button
                     type="link"
                     size="small"
-                    style={{ paddingInline: 0 }}
+                    style={{ height: 'auto', paddingInline: 0, textAlign: 'start', whiteSpace: 'normal' }}
                     title={entry.actor.id}
                     aria-label={t('audit.onlyActor', { name })}
                     onClick={() => show({ actor: entry.actor.id })}
@@ -129,7 +129,7 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
               title: t('audit.objects'),
               render: (_, { objects }) =>
                 objects.length > 0 ? (
-                  <Flex vertical>
+                  <Flex vertical style={{ maxWidth: 240, overflowWrap: 'anywhere' }}>
                     {objects.map((id) => (
                       <ObjectName key={id} id={id} />
                     ))}
@@ -171,6 +171,7 @@ function ObjectFilter({ object, onChange }: { object?: string; onChange: (object
           autoComplete="off"
           spellCheck={false}
           allowClear
+          style={{ minWidth: 280 }}
         />
       </Form.Item>
       <Button htmlType="submit">{t('audit.filter.apply')}</Button>
@@ -204,5 +205,5 @@ function ObjectName({ id }: { id: string }) {
         {id}
       </Link>
     );
-  return <span style={{ overflowWrap: 'anywhere' }}>{id}</span>;
+  return <span>{id}</span>;
 }

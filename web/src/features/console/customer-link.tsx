@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import styles from './customer-link.module.css';
 
 interface CustomerLinkProps {
   id: string;
@@ -7,7 +8,7 @@ interface CustomerLinkProps {
 
 /** Links to a customer's page by name. */
 export const CustomerLink = ({ id, customer }: CustomerLinkProps) => (
-  <Link to="/console/customers/$id" params={{ id }}>
+  <Link to="/console/customers/$id" params={{ id }} className={styles.customer}>
     {customer?.name || customer?.email || customer?.did || id}
   </Link>
 );

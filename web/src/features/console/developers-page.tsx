@@ -14,6 +14,7 @@ import { developersQuery, invitationsQuery, managedRoles, revokeInvitation, revo
 import { InvitationLinkDialog } from './invitation-link-dialog';
 import { InviteDialog } from './invite-dialog';
 import { RequireAdmin } from './require-admin';
+import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 type Shown =
@@ -116,15 +117,7 @@ function Holders({ page, onRevoke }: { page: number; onRevoke: (holder: Passport
         {
           key: 'did',
           title: t('developers.did'),
-          render: (_, { did }) => (
-            <Typography.Text
-              code
-              copyable={{ text: did, tooltips: [t('action.copy'), t('action.copied')] }}
-              title={did}
-            >
-              {did.slice(0, 8)}…{did.slice(-6)}
-            </Typography.Text>
-          ),
+          render: (_, { did }) => <ShortCode text={did} />,
         },
         { key: 'role', title: t('developers.role'), render: (_, { role }) => t(`role.${role}`) },
         {
@@ -136,6 +129,7 @@ function Holders({ page, onRevoke }: { page: number; onRevoke: (holder: Passport
         {
           key: 'action',
           title: <span className="sr-only">{t('developers.action')}</span>,
+          fixed: 'end',
           render: (_, holder) =>
             roles.includes(holder.role) ? (
               <Button
@@ -180,6 +174,7 @@ function Invitations({ onRevoke }: { onRevoke: (invitation: Invitation) => void 
         {
           key: 'action',
           title: <span className="sr-only">{t('developers.action')}</span>,
+          fixed: 'end',
           render: (_, invitation) =>
             invitation.status === 'open' && roles.includes(invitation.role) ? (
               <Button

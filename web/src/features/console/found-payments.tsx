@@ -9,6 +9,7 @@ import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dateTimeText } from '@/lib/format';
 import { foundPaymentsQuery } from './queries';
+import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 /** Payments that a restored store has found at its networks and that belong to nothing it knows. Nothing if there are none. */
@@ -23,11 +24,6 @@ export function FoundPayments(): ReactNode {
   });
   if (!data?.count) return null;
   const list = data.list.map((payment) => ({ ...payment, id: `${payment.payment_method_id} ${payment.reference}` }));
-  const code = (text: string) => (
-    <Typography.Text code copyable ellipsis style={{ maxWidth: '13rem' }}>
-      {text}
-    </Typography.Text>
-  );
   return (
     <Flex vertical gap={16}>
       <div>
@@ -62,12 +58,17 @@ export function FoundPayments(): ReactNode {
           {
             key: 'account',
             title: t('found.account'),
-            render: (_, { account }) => (account ? code(account) : t('found.card')),
+            render: (_, { account }) => (account ? <ShortCode text={account} /> : t('found.card')),
           },
-          { key: 'reference', title: t('found.reference'), render: (_, { reference }) => code(reference) },
+          {
+            key: 'reference',
+            title: t('found.reference'),
+            render: (_, { reference }) => <ShortCode text={reference} />,
+          },
           {
             key: 'action',
             title: <span className="sr-only">{t('found.action')}</span>,
+            fixed: 'end',
             render: (_, payment) =>
               user?.role === 'owner' ? (
                 <Button

@@ -87,6 +87,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             {
               key: 'action',
               title: <span className="sr-only">{t('holds.action')}</span>,
+              fixed: 'end',
               render: (_, subscription) =>
                 needsChoice(subscription) ? (
                   <Button size="small" onClick={() => setOpen(subscription)}>

@@ -8,6 +8,7 @@ import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
 import styles from './on-hold-section.module.css';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
+import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 interface Held {
@@ -92,6 +93,7 @@ export function OnHoldSection<T extends Held>({ id, texts, query, columns, reaso
                 {
                   key: 'action',
                   title: <span className="sr-only">{t('holds.action')}</span>,
+                  fixed: 'end',
                   render: (_, entry) => (
                     <Button size="small" onClick={() => setOpen(entry)}>
                       {t('holds.decide')}
@@ -119,11 +121,6 @@ export function OnHoldSection<T extends Held>({ id, texts, query, columns, reaso
   );
 }
 
-/** The customer, with room for the other columns beside a long email address. */
-export function CustomerCell({ children }: { children: ReactNode }) {
-  return <div className={styles.customer}>{children}</div>;
-}
-
 /** The method with a link to the transaction, or with its reference if no page shows it. */
 function Transaction({ entry }: { entry: Held }) {
   const { t } = useTexts();
@@ -140,11 +137,7 @@ function Transaction({ entry }: { entry: Held }) {
           <span className="sr-only"> {t('a11y.newTab')}</span>
         </a>
       ) : null}
-      {!link && reference ? (
-        <Typography.Text code copyable ellipsis style={{ maxWidth: '13rem' }}>
-          {reference}
-        </Typography.Text>
-      ) : null}
+      {!link && reference ? <ShortCode text={reference} /> : null}
     </Flex>
   );
 }

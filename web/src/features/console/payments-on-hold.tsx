@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { PaymentOnHold } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { CustomerLink } from './customer-link';
-import { CustomerCell, OnHoldSection } from './on-hold-section';
+import { OnHoldSection } from './on-hold-section';
 import { paymentsOnHoldQuery } from './queries';
 import { ResolvePaymentDialog } from './resolve-payment-dialog';
 import { useTexts } from './texts';
@@ -22,11 +22,7 @@ export function PaymentsOnHold(): ReactNode {
         {
           key: 'customer',
           title: t('list.customer'),
-          render: (_, { customer_id: id, customer }) => (
-            <CustomerCell>
-              <CustomerLink id={id} customer={customer} />
-            </CustomerCell>
-          ),
+          render: (_, { customer_id: id, customer }) => <CustomerLink id={id} customer={customer} />,
         },
         {
           key: 'asked',

@@ -110,6 +110,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
             {
               key: 'action',
               title: <span className="sr-only">{billing('invoice.action')}</span>,
+              fixed: 'end',
               render: (_, stake) => <ReturnButton stake={stake} amount={money(stake.amount_remaining, stake)} />,
             },
           ]}

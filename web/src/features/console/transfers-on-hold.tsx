@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { TransferOnHold } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { CustomerLink } from './customer-link';
-import { CustomerCell, OnHoldSection } from './on-hold-section';
+import { OnHoldSection } from './on-hold-section';
 import { transfersOnHoldQuery } from './queries';
 import { ResolveTransferDialog } from './resolve-transfer-dialog';
 import { useTexts } from './texts';
@@ -27,12 +27,7 @@ export function TransfersOnHold(): ReactNode {
         {
           key: 'customer',
           title: t('list.customer'),
-          render: (_, { customer_id: id, customer }) =>
-            id ? (
-              <CustomerCell>
-                <CustomerLink id={id} customer={customer} />
-              </CustomerCell>
-            ) : null,
+          render: (_, { customer_id: id, customer }) => (id ? <CustomerLink id={id} customer={customer} /> : null),
         },
         {
           key: 'ordered',
@@ -51,7 +46,7 @@ export function TransfersOnHold(): ReactNode {
       ]}
       reason={{
         key: 'for',
-        title: t('heldPayments.invoices'),
+        title: t('heldTransfers.for'),
         render: (_, { invoice_id: invoice, subscription_id: subscription }) =>
           invoice || subscription ? (
             <Flex vertical>

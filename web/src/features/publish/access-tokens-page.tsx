@@ -113,7 +113,7 @@ function TokenList({ onDelete }: { onDelete: (token: AccessToken) => void }) {
               key: 'id',
               title: t('tokens.id'),
               render: (_, { id }) => (
-                <Typography.Text code title={id}>
+                <Typography.Text code title={id} style={{ whiteSpace: 'nowrap' }}>
                   {id.slice(0, 8)}…{id.slice(-6)}
                 </Typography.Text>
               ),
@@ -162,6 +162,7 @@ function TokenList({ onDelete }: { onDelete: (token: AccessToken) => void }) {
             {
               key: 'action',
               title: <span className="sr-only">{t('tokens.action')}</span>,
+              fixed: 'end',
               render: (_, token) => (
                 <Button
                   size="small"

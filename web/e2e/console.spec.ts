@@ -53,7 +53,7 @@ test('saving settings keeps the form and its focus', async ({ page }) => {
   await page.goto('/console/settings');
   const bundle = page.getByLabel('Maximum bundle size');
   await bundle.fill('100');
-  await page.getByLabel("Store's share of each sale").fill('0.25');
+  await page.getByLabel("Store's share of each sale").fill('25');
   const form = await page.locator('form#preferences').elementHandle();
   await page.getByLabel("Store's share of each sale").press('Enter');
   await expect(page.getByText('Settings saved.')).toBeVisible();
@@ -92,12 +92,12 @@ test('a field that is not valid is named, and a sensitive change asks for a sign
   const recorded = await serve(page, { signedIn: true, role: 'owner', needSignIn: ['PUT /console/preferences'] });
   await page.goto('/console/settings');
   const share = page.getByLabel("Store's share of each sale");
-  await share.fill('1.5');
+  await share.fill('150');
   await page.getByRole('button', { name: 'Save settings' }).click();
-  await expect(page.getByText('Enter a value from 0 to 1.')).toBeVisible();
+  await expect(page.getByText('Enter a value from 0 to 100.')).toBeVisible();
   await expect(share).toBeFocused();
   expect(recorded.calls.some(({ method }) => method === 'PUT')).toBe(false);
-  await share.fill('0.5');
+  await share.fill('50');
   await page.getByRole('button', { name: 'Save settings' }).click();
   await expect(page.getByText('Settings saved.')).toHaveCount(0);
   await page.getByRole('button', { name: /Sign in/ }).click();

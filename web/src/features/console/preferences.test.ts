@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DECIMAL_RANGES, decimalProblem, RANGES, wholeNumberProblem } from './preferences';
+import {
+  DECIMAL_RANGES,
+  decimalProblem,
+  percentOf,
+  problemText,
+  RANGES,
+  shareOf,
+  wholeNumberProblem,
+} from './preferences';
+import { texts } from './texts';
 
 const source = readFileSync(
   join(import.meta.dirname, '../../../../crates/domain/src/publishing/preferences.rs'),
@@ -36,16 +45,39 @@ describe('the settings', () => {
 
   it.each([
     ['0', undefined],
-    ['0.25', undefined],
+    ['25', undefined],
     ['0.1000000000', undefined],
-    [' 1 ', undefined],
-    ['1.000001', 'OUT_OF_RANGE'],
-    ['0.0000001', 'TOO_PRECISE'],
+    [' 100 ', undefined],
+    ['100.0001', 'OUT_OF_RANGE'],
+    ['0.00001', 'TOO_PRECISE'],
     ['0,3', 'INVALID'],
     ['-1', 'INVALID'],
     ['1e3', 'INVALID'],
     ['', 'REQUIRED'],
-  ])('%s as a share is %s', (text, code) => {
+  ])('%s as a percentage is %s', (text, code) => {
     expect(decimalProblem('store_share', text)?.code).toBe(code);
+  });
+
+  it.each([
+    ['0', '0'],
+    ['0.29', '29'],
+    ['0.3000000000', '30'],
+    ['0.000001', '0.0001'],
+    ['0.123456', '12.3456'],
+    ['1', '100'],
+  ])('the share %s is %s percent', (share, percent) => {
+    expect(percentOf(share)).toBe(percent);
+    expect(shareOf(` ${percent} `)).toBe(String(Number(share)));
+  });
+
+  it.each([
+    [decimalProblem('store_share', '100.5'), 'Enter a value from 0 to 100.'],
+    [decimalProblem('store_share', '0.00001'), 'Enter at most 4 decimal places.'],
+    [decimalProblem('price_max', '0'), 'Enter a value from 0.000001 to 1,000,000.'],
+    [decimalProblem('price_max', '0.0000001'), 'Enter at most 6 decimal places.'],
+    [wholeNumberProblem('logo_max_kb', 5), 'Enter a value from 10 to 10,000.'],
+    [{ code: 'TOO_PRECISE' } as const, 'Enter at most 6 decimal places.'],
+  ])('the text of %o is %s', (problem, text) => {
+    expect(problem && problemText(problem, texts.en)).toBe(text);
   });
 });

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type { FieldProblem } from '@/api/error';
 import type { Preferences } from '@/api/types';
+import { formatRounded, parseDecimal } from '@/lib/amount';
 import type { Texts } from './texts';
 
 export const preferencesQuery = queryOptions({
@@ -32,12 +33,20 @@ export const DECIMAL_RANGES = {
   publish_stake_amount: ['0.000001', '1000000'],
   price_min: ['0.000001', '1000000'],
   price_max: ['0.000001', '1000000'],
-  store_share: ['0', '1'],
+  // The form shows a percentage.
+  store_share: ['0', '100'],
 } as const satisfies Partial<Record<keyof Preferences, readonly [string, string]>>;
 export type DecimalField = keyof typeof DECIMAL_RANGES;
 
 const MAX_DECIMALS = 6;
+/** Of a percentage, which is a share with two decimal places less. */
+const MAX_PERCENT_DECIMALS = MAX_DECIMALS - 2;
 const DECIMAL = /^\d+(\.\d+)?$/;
+
+/** A share as a percentage: `30` for `0.3`. Rounding removes the error of the float, which has more digits than a share. */
+export const percentOf = (share: string): string => String(Number((Number(share) * 100).toFixed(MAX_PERCENT_DECIMALS)));
+/** The share of a valid percentage. */
+export const shareOf = (percent: string): string => String(Number((Number(percent) / 100).toFixed(MAX_DECIMALS)));
 
 /** What is wrong with a whole number; undefined: nothing. */
 export function wholeNumberProblem(field: WholeNumber, value: number | null | undefined): FieldProblem | undefined {
@@ -53,16 +62,22 @@ export function decimalProblem(field: DecimalField, text: string | undefined): F
   const value = text?.trim() ?? '';
   if (!value) return { code: 'REQUIRED' };
   if (!DECIMAL.test(value)) return { code: 'INVALID' };
-  if ((value.split('.')[1] ?? '').replace(/0+$/, '').length > MAX_DECIMALS) return { code: 'TOO_PRECISE' };
+  const most = field === 'store_share' ? MAX_PERCENT_DECIMALS : MAX_DECIMALS;
+  if ((value.split('.')[1] ?? '').replace(/0+$/, '').length > most)
+    return { code: 'TOO_PRECISE', params: { max: String(most) } };
   if (Number(value) < Number(min) || Number(value) > Number(max)) return { code: 'OUT_OF_RANGE', params: { min, max } };
   return undefined;
 }
 
+/** `10,000` for `10000`. */
+const grouped = (text: string): string => formatRounded(parseDecimal(text, MAX_DECIMALS) ?? '0', MAX_DECIMALS);
+
 /** The text of a field's problem. */
 export function problemText({ code, params }: FieldProblem, { t }: Pick<Texts, 't'>): string {
   if (code === 'REQUIRED') return t('settings.problem.required');
-  if (code === 'OUT_OF_RANGE') return t('settings.problem.range', params);
-  if (code === 'TOO_PRECISE') return t('settings.problem.precise', { max: MAX_DECIMALS });
+  if (code === 'OUT_OF_RANGE')
+    return t('settings.problem.range', { min: grouped(params?.min ?? ''), max: grouped(params?.max ?? '') });
+  if (code === 'TOO_PRECISE') return t('settings.problem.precise', { max: params?.max ?? MAX_DECIMALS });
   if (code === 'SYMBOL') return t('settings.problem.symbol', params);
   if (code === 'LESS_THAN') return t('settings.problem.lessThanMinimum');
   return t('settings.problem.invalid');

@@ -10,9 +10,11 @@ import { translateError } from '@/i18n/translate';
 import {
   type DecimalField,
   decimalProblem,
+  percentOf,
   preferencesQuery,
   problemText,
   savePreferences,
+  shareOf,
   type WholeNumber,
   wholeNumberProblem,
 } from './preferences';
@@ -21,6 +23,11 @@ import { useTexts } from './texts';
 type Values = Omit<Preferences, 'version' | 'changed_at'>;
 
 const LOGO_TYPES = ['png', 'jpg', 'svg', 'webp'] as const;
+/** The fields show the store's share as a percentage. */
+const valuesOf = (preferences: Preferences): Values => ({
+  ...preferences,
+  store_share: percentOf(preferences.store_share),
+});
 const isChanged = (error: unknown) => error instanceof ApiError && error.code === 'PREFERENCES_CHANGED';
 
 /** The form keeps what was typed: saving replaces the version that it is based on, and nothing else. */
@@ -31,7 +38,8 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
   // The version that the fields are based on. Query data can be newer, if someone else has saved meanwhile.
   const [version, setVersion] = useState(preferences.version);
   const save = useMutation({
-    mutationFn: (values: Values) => savePreferences({ ...values, version, changed_at: null }),
+    mutationFn: (values: Values) =>
+      savePreferences({ ...values, store_share: shareOf(values.store_share), version, changed_at: null }),
     onSuccess: (saved) => {
       setVersion(saved.version);
       queryClient.setQueryData(preferencesQuery.queryKey, saved);
@@ -44,7 +52,7 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
     mutationFn: () => queryClient.fetchQuery({ ...preferencesQuery, staleTime: 0 }),
     onSuccess: (current) => {
       setVersion(current.version);
-      form.setFieldsValue(current);
+      form.setFieldsValue(valuesOf(current));
       save.reset();
     },
   });
@@ -73,14 +81,14 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
       <InputNumber style={{ width: '100%' }} precision={0} suffix={unit} controls={false} />
     </Form.Item>
   );
-  const decimal = (name: DecimalField, hint?: string) => (
+  const stakeCurrency = Form.useWatch('stake_currency', form) ?? preferences.stake_currency;
+  const decimal = (name: DecimalField, unit?: string) => (
     <Form.Item<Values>
       name={name}
       label={t(`settings.${name}`)}
-      extra={hint}
       rules={[checked((value: string) => decimalProblem(name, value))]}
     >
-      <Input inputMode="decimal" autoComplete="off" />
+      <Input inputMode="decimal" autoComplete="off" suffix={unit} />
     </Form.Item>
   );
   return (
@@ -91,7 +99,7 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
       layout="vertical"
       requiredMark={false}
       validateTrigger="onBlur"
-      initialValues={preferences}
+      initialValues={valuesOf(preferences)}
       scrollToFirstError={{ focus: true }}
       onValuesChange={() => save.reset()}
       onFinish={(values) => save.mutate(values)}
@@ -102,9 +110,9 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
             <Choices options={['inviting', 'staking'] as const} text={(value) => t(`settings.permission.${value}`)} />
           </Form.Item>
           <Pair>
-            {decimal('passport_stake_amount')}
+            {decimal('passport_stake_amount', stakeCurrency)}
             {whole('passport_waiting_days', t('settings.unit.days'))}
-            {decimal('publish_stake_amount')}
+            {decimal('publish_stake_amount', stakeCurrency)}
             {whole('publish_waiting_days', t('settings.unit.days'))}
           </Pair>
           <Form.Item<Values>
@@ -142,7 +150,7 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
           </Form.Item>
           <Pair>
             {whole('bundle_max_mb', 'MB')}
-            {whole('logo_max_kb', 'KB')}
+            {whole('logo_max_kb', 'kB')}
             {whole('image_max_mb', 'MB')}
             {whole('image_count_min', t('settings.unit.images'))}
             {whole('image_count_max', t('settings.unit.images'))}
@@ -157,7 +165,7 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
           <Pair>
             {decimal('price_min')}
             {decimal('price_max')}
-            {decimal('store_share', t('settings.store_shareHint'))}
+            {decimal('store_share', '%')}
           </Pair>
         </Part>
         {isChanged(save.error) ? (

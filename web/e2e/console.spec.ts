@@ -32,6 +32,7 @@ test('each role finds the pages that it can open in the navigation', async ({ pa
   await serve(page, { signedIn: true });
   await page.goto('/console');
   await expect(page.getByRole('heading', { level: 1, name: 'This page is for administrators' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Back to store', exact: true })).toHaveAttribute('href', '/');
   await expect(links).toHaveCount(0);
 });
 

@@ -76,6 +76,12 @@ test('the disputes of an invoice are for administrators', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toBeVisible();
 });
 
+test('an invoice in the console leads to its customer', async ({ page }) => {
+  await openPage(page, paidInConsole, { role: 'owner' });
+  await expect(page.getByRole('link', { name: 'Mei Lin' })).toHaveAttribute('href', '/console/customers/cus_1');
+  await expect(page.getByRole('link', { name: 'Open customer' })).toHaveAttribute('href', '/console/customers/cus_1');
+});
+
 test.describe('a refund', () => {
   test('is for administrators, and for paid invoices', async ({ page }) => {
     await openPage(page, paid);

@@ -7,6 +7,7 @@ import type { CustomerBalance as CurrencyBalance } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { CustomerBalance } from '@/features/billing/customer-balance';
 import { Invoices } from '@/features/billing/invoices';
+import styles from '@/features/billing/pages.module.css';
 import { subscriptionName } from '@/features/billing/price-text';
 import { EmptyState, LoadError, Loading, PageResult, Section } from '@/features/billing/states';
 import { SubscriptionTag } from '@/features/billing/status';
@@ -41,6 +42,9 @@ export function CustomerPage({ id, page, pageSize }: CustomerPageProps) {
           <div>
             <Typography.Title level={1}>{name}</Typography.Title>
             <Descriptions
+              className={styles.details}
+              layout="vertical"
+              colon={false}
               column={{ xs: 1, sm: 2 }}
               items={[
                 { key: 'email', label: billing('profile.email'), children: data.email || '–' },

@@ -4,9 +4,10 @@ import { Alert, Button, Flex, Typography } from 'antd';
 import type { Examination } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
-import { LoadError, Loading, PageResult } from '@/features/billing/states';
+import { LoadError, Loading } from '@/features/billing/states';
 import doctorTexts from '@/i18n/en/doctor.json';
 import { sizeText } from '@/lib/format';
+import { Forbidden } from './forbidden';
 import { examinationQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { type Texts, useTexts } from './texts';
@@ -26,11 +27,7 @@ export function DoctorPage() {
   usePageTitle(t('doctor.title'));
   return (
     <RequireAdmin>
-      {user && user.role !== 'owner' ? (
-        <PageResult status="warning" title={t('doctor.owners')} text={t('error.403')} />
-      ) : (
-        <Findings />
-      )}
+      {user && user.role !== 'owner' ? <Forbidden title={t('doctor.owners')} /> : <Findings />}
     </RequireAdmin>
   );
 }

@@ -36,8 +36,12 @@ export function AdminInvoicePage({ id }: { id: string }) {
         <BackLink to="/console/subscriptions/$id" params={{ id: subscription }}>
           {t('subscription.title')}
         </BackLink>
+      ) : data ? (
+        <BackLink to="/console/customers/$id" params={{ id: data.customer_id }}>
+          {data.customer?.name || data.customer?.email || t('invoice.customerPage')}
+        </BackLink>
       ) : (
-        <BackLink to="/customer">{t('subscription.back')}</BackLink>
+        <span className={styles.back} />
       )}
       {data ? (
         <InvoiceDocument
@@ -68,7 +72,7 @@ export function AdminInvoicePage({ id }: { id: string }) {
               <RefundButton invoice={data} />
               <CreditNoteButton invoice={data} />
               <LinkButton to="/console/customers/$id" params={{ id: data.customer_id }}>
-                {t('invoice.customerPage')}
+                {t('invoice.openCustomer')}
               </LinkButton>
             </>
           }

@@ -12,6 +12,7 @@ import { livemode, onLivemode } from '@/lib/livemode';
 import { isAdmin } from '@/lib/roles';
 import { usePhone } from '@/lib/use-phone';
 import { ClockPanel } from './clock-panel';
+import { Forbidden } from './forbidden';
 import { clocksQuery } from './queries';
 import { StartClock } from './start-clock';
 import { useTexts } from './texts';
@@ -23,8 +24,7 @@ export function TestClocks({ id }: { id?: string }) {
   const live = useSyncExternalStore(onLivemode, livemode);
   const phone = usePhone();
   usePageTitle(t('clocks.title'));
-  if (user && !isAdmin(user))
-    return <PageResult status="warning" title={t('clocks.forbidden')} text={t('error.403')} />;
+  if (user && !isAdmin(user)) return <Forbidden title={t('clocks.forbidden')} />;
   if (live) {
     return (
       <PageResult

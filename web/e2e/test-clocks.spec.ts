@@ -53,6 +53,8 @@ test('a clock advances to a date, and only forward', async ({ page }) => {
   await expect(date).toBeFocused();
   await date.fill('2026-11-23 09:30');
   await date.press('Enter');
+  await expect(date).toHaveValue('Nov 23, 2026, 9:30 AM');
+  await expect(page.getByText(/^Time zone: \S+$/)).toBeVisible();
   await page.getByRole('button', { name: 'Advance', exact: true }).click();
   await expect
     .poll(() => recorded.calls.find(({ path }) => path.endsWith('/advance'))?.body)

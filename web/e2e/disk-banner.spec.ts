@@ -14,7 +14,7 @@ for (const display of displaySettings) {
     await page.goto('/console/stakes');
     const banner = page.getByRole('alert');
     await expect(banner).toContainText('/srv/souk');
-    await expect(banner).toContainText('12 MiB');
+    await expect(banner).toContainText(/12\.9\sMB/);
     await expect(banner).toContainText(/enlarge the disk|扩充磁盘/);
     await expectAccessible(page);
   });

@@ -144,9 +144,12 @@ test.describe('a refund', () => {
   test('of the full amount can keep the customer’s access', async ({ page }) => {
     const recorded = await openPage(page, paidInConsole, { role: 'owner' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
-    await dialog(page)
-      .getByRole('checkbox', { name: /^Keep access/ })
-      .check();
+    const keepAccess = dialog(page).getByRole('checkbox', { name: /^Keep access/ });
+    await dialog(page).getByLabel('Amount in SKT').fill('2');
+    await expect(keepAccess).toBeDisabled();
+    await expect(dialog(page)).toContainText('Only available if access would end.');
+    await dialog(page).getByLabel('Amount in SKT').fill('3');
+    await keepAccess.check();
     await expect(preview(page)).toContainText('AccessKept, as you chose');
     await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);

@@ -151,13 +151,13 @@ for (const display of displaySettings) {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
     await expect(dialog.getByText(/Choose what should happen|请选择处理方式/)).toBeVisible();
-    await dialog.getByRole('radio', { name: /Move the rest again|重新转出差额/ }).check();
+    await dialog.getByRole('radio', { name: /Send the rest|重新转出差额/ }).check();
     await expectAccessible(page);
     await shoot(page, 'resolve-transfer');
     await dialog.getByRole('button', { name: /^Resolve$|^确认处理$/ }).click();
     await expect(dialog).toHaveCount(0);
     await expect(transfers(page).getByRole('status')).toContainText(
-      /3 SKT was recorded. 2 SKT is being moved again|已入账 3 SKT，2 SKT 正在重新转出/,
+      /3 SKT was recorded. 2 SKT is being sent|已入账 3 SKT，2 SKT 正在重新转出/,
     );
     await expect(decideTransfer(page)).toHaveCount(2);
     const post = recorded.calls.find(({ method }) => method === 'POST');
@@ -182,7 +182,7 @@ test('a refund of more than was ordered is recorded without a question', async (
   const recorded = await openTransfers(page, [refunded]);
   await decideTransfer(page).click();
   const dialog = page.getByRole('dialog');
-  await expect(dialog.getByText('The $3.00 sent beyond the order is recorded in suspense.')).toBeVisible();
+  await expect(dialog.getByText('The $3.00 sent in excess is recorded in suspense.')).toBeVisible();
   await expect(dialog.getByRole('radio')).toHaveCount(0);
   await shoot(page, 'resolve-excess-refund');
   await dialog.getByRole('button', { name: 'Resolve' }).click();

@@ -227,6 +227,7 @@ test.describe('resuming', () => {
   test('undoes the cancellation', async ({ page }) => {
     const recorded = await openPage(page, detail('sub_ending'));
     await page.getByRole('button', { name: 'Resume subscription' }).click();
+    await expect(dialog(page).getByRole('button', { name: 'Cancel', exact: true })).toBeVisible();
     await dialog(page).getByRole('button', { name: 'Resume subscription' }).click();
     await expect(page.getByText('Subscription resumed.')).toBeVisible();
     expect(last(recorded, /PUT .*recover/)).toBeTruthy();

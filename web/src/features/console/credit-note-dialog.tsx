@@ -158,7 +158,7 @@ export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
           <Form.Item<Values> name="memo" label={t('optional', { name: t('note.memo') })} extra={t('note.memoHint')}>
             <Input autoComplete="off" maxLength={MEMO_MAX} />
           </Form.Item>
-          <Form.Item<Values> name="keepsAccess" valuePropName="checked">
+          <Form.Item<Values> name="keepsAccess" valuePropName="checked" extra={t('note.keepAccessHint')}>
             <Checkbox disabled={!preview || !endsAccess(preview)}>{t('note.keepAccess')}</Checkbox>
           </Form.Item>
         </CheckedForm>

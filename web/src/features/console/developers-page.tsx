@@ -186,7 +186,7 @@ function Invitations({ onRevoke }: { onRevoke: (invitation: Invitation) => void 
                 })}
                 onClick={() => onRevoke(invitation)}
               >
-                {t('developers.revoke')}
+                {t('invitations.revoke')}
               </Button>
             ) : null,
         },

@@ -46,7 +46,10 @@ export function InviteDialog({ onClose, onCreated }: InviteDialogProps) {
           <Form.Item<NewInvitation> name="role" label={t('developers.role')}>
             <Radio.Group
               vertical
-              options={roles.map((value) => ({ value, label: `${t(`role.${value}`)}: ${t(`role.${value}.may`)}` }))}
+              options={roles.map((value) => ({
+                value,
+                label: t('invitations.roleMay', { role: t(`role.${value}`), may: t(`role.${value}.may`) }),
+              }))}
             />
           </Form.Item>
           <Form.Item<NewInvitation> name="lifetime_days" label={t('invitations.lifetime')}>

@@ -43,7 +43,7 @@ export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDial
       footer={
         <>
           <Button onClick={onClose} disabled={isBusy}>
-            {t('action.close')}
+            {t('action.cancel')}
           </Button>
           {error && !info ? (
             <Button type="primary" onClick={() => void refetch()}>

@@ -158,8 +158,39 @@ impl PdfPrinter {
     }
 }
 
+/// The countries whose addresses end with "City, ST 94105".
+const STATE_BEFORE_POSTAL_CODE: [&str; 3] = ["AU", "CA", "US"];
+
 fn address_lines(address: &Address) -> Vec<String> {
-    let city = [address.postal_code.as_str(), address.city.as_str(), address.state.as_str()];
-    let city = city.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    vec![address.line1.clone(), address.line2.clone(), city, address.country.to_ascii_uppercase()]
+    let Address { city, state, postal_code, .. } = address;
+    let country = address.country.to_ascii_uppercase();
+    let city = if STATE_BEFORE_POSTAL_CODE.contains(&country.as_str()) {
+        joined(&[city, &joined(&[state, postal_code], " ")], ", ")
+    } else {
+        joined(&[postal_code, city, state], " ")
+    };
+    vec![address.line1.clone(), address.line2.clone(), city, country]
+}
+
+/// Joins the parts that are not empty.
+fn joined(parts: &[&str], separator: &str) -> String {
+    parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, address_lines};
+
+    #[test]
+    fn the_state_precedes_the_postal_code_where_that_is_usual() {
+        let line = |country: &str, city: &str, state: &str, postal_code: &str| {
+            let [country, city, state, postal_code] = [country, city, state, postal_code].map(str::to_owned);
+            address_lines(&Address { country, city, state, postal_code, ..Address::default() })[2].clone()
+        };
+        assert_eq!(line("us", "San Francisco", "CA", "94105"), "San Francisco, CA 94105");
+        assert_eq!(line("ca", "Toronto", "ON", "M5V 2T6"), "Toronto, ON M5V 2T6");
+        assert_eq!(line("au", "", "NSW", "2000"), "NSW 2000");
+        assert_eq!(line("us", "San Francisco", "", ""), "San Francisco");
+        assert_eq!(line("de", "Köln", "", "50667"), "50667 Köln");
+    }
 }

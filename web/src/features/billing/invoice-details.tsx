@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { Descriptions, type DescriptionsProps } from 'antd';
-import type { Address, InvoiceDetail } from '@/api/types';
+import type { InvoiceDetail } from '@/api/types';
 import { useStore } from '@/app/queries';
 import { transactionLink } from '@/lib/explorer';
-import { countryName, dateText, dateTimeText } from '@/lib/format';
-import type { Locale } from '@/lib/locale';
+import { dateText, dateTimeText } from '@/lib/format';
+import { addressLines } from './address-lines';
 import { type InvoiceListProps, subscriptionPath } from './invoice-table';
 import { paidByText, spanText } from './invoice-text';
 import styles from './pages.module.css';
@@ -100,15 +100,4 @@ function moment(value: string | number | null | undefined): Date | null {
   if (!value) return null;
   const date = new Date(typeof value === 'number' ? value * 1000 : value);
   return Number.isNaN(date.getTime()) ? null : date;
-}
-
-export function addressLines(address: Address | null | undefined, language: Locale): string[] {
-  if (!address) return [];
-  const { line1, line2, city, state, postal_code: postal, country } = address;
-  const cityLine = [postal, city, state].filter(Boolean).join(' ');
-  // A country alone is the preset of a form, not an address that the customer entered.
-  if (!line1 && !line2 && !cityLine) return [];
-  return [line1, line2, cityLine, country ? countryName(country, language) : ''].filter((line): line is string =>
-    Boolean(line),
-  );
 }

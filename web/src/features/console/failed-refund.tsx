@@ -42,7 +42,7 @@ export function FailedRefund({ refund, invoice }: FailedRefundProps) {
   return (
     <>
       {refund.failure ? <Typography.Text type="secondary">{failureText(refund.failure, t)}</Typography.Text> : null}
-      <Flex gap={8} wrap>
+      <Flex gap={8} wrap style={{ marginTop: 12 }}>
         {(['retry', 'toBalance'] as const).map((action) => (
           <Button key={action} size="small" onClick={() => setOpen(action)}>
             {t(`failedRefund.${action}`)}

@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Alert, Button, Flex, Typography } from 'antd';
 import { type ComponentProps, type ReactNode, useState } from 'react';
 import type { PaymentDetails, PaymentMethod } from '@/api/types';
+import { methodText } from '@/features/billing/invoice-text';
 import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, Section } from '@/features/billing/states';
+import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
 import styles from './on-hold-section.module.css';
@@ -124,13 +126,14 @@ export function OnHoldSection<T extends Held>({ id, texts, query, columns, reaso
 /** The method with a link to the transaction, or with its reference if no page shows it. */
 function Transaction({ entry }: { entry: Held }) {
   const { t } = useTexts();
+  const { t: billing } = useBillingTexts();
   const { paymentMethod: method, payment_details: details } = entry;
   const link = transactionLink(method, details);
   const { tx_hash: hash, refund_id: refund, payment_intent_id: intent } = Object.values(details)[0] ?? {};
   const reference = hash ?? refund ?? intent;
   return (
     <Flex vertical align="flex-start">
-      {method?.name ?? entry.payment_method_id}
+      {method ? methodText(method, { t: billing }) : entry.payment_method_id}
       {link ? (
         <a href={link.url} target="_blank" rel="noopener noreferrer" title={link.label}>
           {t('heldPayments.transaction')}

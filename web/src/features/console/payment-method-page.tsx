@@ -4,12 +4,13 @@ import { ApiError } from '@/api/error';
 import type { PaymentMethod } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { BackLink } from '@/features/billing/back-link';
+import { methodText } from '@/features/billing/invoice-text';
 import styles from '@/features/billing/pages.module.css';
 import { LoadError, Loading, PageResult, Section } from '@/features/billing/states';
+import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { translateProblem } from '@/i18n/translate';
 import { MethodGas } from './method-gas';
 import own from './method-gas.module.css';
-import { methodTypeKey } from './method-type';
 import { methodCheckQuery, methodQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -17,8 +18,10 @@ import { useTexts } from './texts';
 /** A payment method: whether it works, and whether the store has staked for gas at its network. */
 export function PaymentMethodPage({ id }: { id: string }) {
   const { t } = useTexts();
+  const { t: billing } = useBillingTexts();
   const { data, error, refetch } = useQuery(methodQuery(id));
-  usePageTitle(data?.name ?? t('methods.method'));
+  const name = data ? methodText(data, { t: billing }) : t('methods.method');
+  usePageTitle(name);
   const notFound = error instanceof ApiError && error.status === 404;
   return (
     <RequireAdmin>
@@ -26,7 +29,7 @@ export function PaymentMethodPage({ id }: { id: string }) {
         <BackLink to="/console/payment-methods">{t('methods.title')}</BackLink>
         {data ? (
           <>
-            <Typography.Title level={1}>{data.name}</Typography.Title>
+            <Typography.Title level={1}>{name}</Typography.Title>
             <MethodDetails method={data} />
             <MethodState id={id} />
           </>
@@ -53,7 +56,6 @@ function MethodDetails({ method }: { method: PaymentMethod }) {
       layout="vertical"
       colon={false}
       items={[
-        { key: 'type', label: t('methods.type'), children: t(methodTypeKey(method.type)) },
         {
           key: 'status',
           label: t('methods.status'),
@@ -64,7 +66,15 @@ function MethodDetails({ method }: { method: PaymentMethod }) {
           label: t('methods.currencies'),
           children: (method.payment_currencies ?? []).map(({ symbol }) => symbol).join(', '),
         },
-        ...(network ? [{ key: 'network', label: t('methods.network'), children: network }] : []),
+        ...(network
+          ? [
+              {
+                key: 'network',
+                label: t(method.type === 'stripe' ? 'methods.apiAddress' : 'methods.network'),
+                children: network,
+              },
+            ]
+          : []),
       ]}
     />
   );

@@ -3,9 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { Flex, Tag, Typography } from 'antd';
 import type { PaymentMethod } from '@/api/types';
 import { usePageTitle } from '@/app/page';
+import { methodText } from '@/features/billing/invoice-text';
 import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
-import { methodTypeKey } from './method-type';
+import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { methodsQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -29,6 +30,7 @@ export function PaymentMethodsPage() {
 
 function Methods() {
   const { t } = useTexts();
+  const { t: billing } = useBillingTexts();
   const { data, error, isPending, refetch } = useQuery(methodsQuery);
   if (error && !data) return <LoadError title={t('methods.error')} error={error} onRetry={() => void refetch()} />;
   if (data?.length === 0) return <EmptyState text={t('methods.empty')} />;
@@ -41,13 +43,12 @@ function Methods() {
         {
           key: 'method',
           title: t('methods.method'),
-          render: (_, { id, name }) => (
-            <Link to="/console/payment-methods/$id" params={{ id }}>
-              {name}
+          render: (_, method) => (
+            <Link to="/console/payment-methods/$id" params={{ id: method.id }}>
+              {methodText(method, { t: billing })}
             </Link>
           ),
         },
-        { key: 'type', title: t('methods.type'), render: (_, { type }) => t(methodTypeKey(type)) },
         {
           key: 'currencies',
           title: t('methods.currencies'),

@@ -13,7 +13,7 @@ import { ConsoleList } from './console-list';
 import { CustomerLink } from './customer-link';
 import { stakesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
-import { useTexts } from './texts';
+import { type Texts, useTexts } from './texts';
 
 /** The refundable deposits of the store: all, or those whose transfers keep failing. */
 export function StakesPage({ page = 1, attention = false }: { page?: number; attention?: boolean }) {
@@ -62,7 +62,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
               title: billing('invoice.status'),
               render: (_, stake) => (
                 <Flex vertical>
-                  <span>{t(`stakes.status.${stake.status}`)}</span>
+                  <span>{statusText(stake, { t, language })}</span>
                   {stake.release_reason ? (
                     <Typography.Text type="secondary">{t(`stakes.reason.${stake.release_reason}`)}</Typography.Text>
                   ) : null}
@@ -118,6 +118,13 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
       </Flex>
     </RequireAdmin>
   );
+}
+
+/** The status of a deposit; one that is released later names its date. */
+function statusText({ status, return_at: at }: Stake, { t, language }: Texts): string {
+  return status === 'releasing' && at && at * 1000 > Date.now()
+    ? t('stakes.status.waiting', { date: dateText(at * 1000, language) })
+    : t(`stakes.status.${status}`);
 }
 
 /** Returns a released deposit now. There is no action while a transfer is pending. */

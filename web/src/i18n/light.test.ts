@@ -18,6 +18,12 @@ describe('a translated text', () => {
     expect(textFor(catalogues, 'zh', 'items', { count: 1 })).toBe('1 件');
   });
 
+  it('groups numbers, but not texts of digits', () => {
+    expect(textFor(catalogues, 'en', 'items', { count: 1234 })).toBe('1,234 items');
+    expect(textFor(catalogues, 'zh', 'items', { count: 1234 })).toBe('1,234 件');
+    expect(textFor(catalogues, 'en', 'hello', { name: '2026' })).toBe('Hello 2026');
+  });
+
   it('falls back to English, then to its key', () => {
     expect(textFor(catalogues, 'zh', 'only')).toBe('English');
     expect(textFor(catalogues, 'zh', 'nowhere')).toBe('nowhere');

@@ -5,7 +5,7 @@ import commonZh from './zh/common.json';
 
 /**
  * Translation over flat catalogues: `{name}` is replaced, `count` selects `key_one` or `key_other`, and a missing key
- * falls back to English, then to itself.
+ * falls back to English, then to itself. Numbers are grouped ("1,234"), so years and codes are passed as text.
  */
 export type Values = Record<string, string | number>;
 
@@ -31,7 +31,8 @@ export function textFor(
   const [start = '', ...rest] = template.split(/(\{\w+\})/);
   return rest.reduce((text, part) => {
     const name = part.slice(1, -1);
-    return join(text, /^\{\w+\}$/.test(part) && name in values ? String(values[name]) : part);
+    const value = /^\{\w+\}$/.test(part) ? (values[name] ?? part) : part;
+    return join(text, typeof value === 'number' ? new Intl.NumberFormat(language).format(value) : value);
   }, start);
 }
 

@@ -28,7 +28,18 @@ describe('an interval', () => {
   it('follows the unit of a plan', () => {
     expect(suffixText(undefined, every('month'), 'en')).toBe('/ month');
     expect(suffixText('seat', every('month', 3), 'en')).toBe('/ seat every 3 months');
-    expect(suffixText('', metered, 'en')).toBe('/ unit / month');
+    expect(suffixText('seat', every('month', 3), 'zh')).toBe('/ seat / 季度');
+    expect(suffixText(undefined, every('month', 6), 'zh')).toBe('/ 半年');
+    expect(suffixText(undefined, every('month', 4), 'zh')).toBe('/ 4 个月');
+    expect(suffixText(undefined, every('day'), 'zh')).toBe('/ 天');
+  });
+
+  it('says when usage is billed', () => {
+    const quarterly: Recurring = { ...every('month', 3), usage_type: 'metered' };
+    expect(suffixText('', metered, 'en')).toBe('/ unit, billed monthly');
+    expect(suffixText('call', quarterly, 'en')).toBe('/ call, billed every 3 months');
+    expect(suffixText('次调用', metered, 'zh')).toBe('/ 次调用，按月结算');
+    expect(suffixText('次调用', quarterly, 'zh')).toBe('/ 次调用，每季度结算');
   });
 });
 
@@ -37,8 +48,10 @@ describe('the text of a price', () => {
     [oneTime(), 2, '3 TBA'],
     [monthly(), 1, '1.5 TBA / month'],
     [monthly({ recurring: every('month', 3) }), 1, '1.5 TBA every 3 months'],
-    [monthly(seat), 3, '4.5 TBA / seat / month'],
-    [monthly({ recurring: metered }), 3, '1.5 TBA / unit / month'],
+    [monthly(seat), 1, '1.5 TBA / seat / month'],
+    [monthly(seat), 3, '4.5 TBA / month'],
+    [oneTime(seat), 3, '4.5 TBA'],
+    [monthly({ recurring: metered }), 3, '1.5 TBA / unit, billed monthly'],
     [oneTime({ custom_unit_amount: { preset: '1' } }), 1, 'Custom (TBA)'],
   ])('%#: has amount, unit and interval', (price, quantity, text) => {
     expect(priceText(price, TBA, english, quantity)).toBe(text);

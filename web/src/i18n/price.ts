@@ -40,11 +40,15 @@ export function recurringText({ interval, interval_count: count }: Recurring, la
   return t(`interval.every.${interval}`, language, { n: count });
 }
 
-/** The short form after an amount: "/ month". Longer intervals only have the long form. */
+/** The form after an amount: "/ month", "every 3 months"; in Chinese always with a slash: "/ 季度". */
 const recurringSuffix = (recurring: Recurring, language: Locale) =>
+  recurringText(recurring, language).replace(/^(per |每 ?)/, '/ ');
+
+/** When usage is billed: ", billed monthly", ", billed every 3 months". */
+const billedText = (recurring: Recurring, language: Locale) =>
   recurring.interval_count === 1
-    ? t(`interval.slash.${recurring.interval}`, language)
-    : recurringText(recurring, language);
+    ? t(`interval.billed.${recurring.interval}`, language)
+    : t('interval.billed', language, { interval: recurringText(recurring, language) });
 
 /** The amount depends on the usage of a period. */
 export const isMetered = ({ recurring }: Pick<PriceTerms, 'recurring'>) => recurring?.usage_type === 'metered';
@@ -78,27 +82,34 @@ function unitSuffix(label: string | null | undefined, recurring: Recurring | nul
   return unit ? `/ ${unit}` : '';
 }
 
-/** "/ seat / month", from the label of a unit and the interval. */
+/** "/ seat / month", from the label of a unit and the interval; by usage "/ call, billed monthly". */
 export function suffixText(
   label: string | null | undefined,
   recurring: Recurring | null | undefined,
   language: Locale,
 ) {
-  const interval = recurring ? recurringSuffix(recurring, language) : '';
-  return `${unitSuffix(label, recurring, language)} ${interval}`.trim();
+  const unit = unitSuffix(label, recurring, language);
+  if (!recurring) return unit;
+  if (isMetered({ recurring })) return unit + billedText(recurring, language);
+  return `${unit} ${recurringSuffix(recurring, language)}`.trim();
 }
 
 /** The unit label; the Chinese one on a Chinese page, if the seller has set it. */
 const unitLabel = ({ product }: PriceTerms, language: Locale) =>
   (language === 'zh' && product?.unit_label_zh) || product?.unit_label;
 
-/** The suffix of a price: "/ seat / month"; empty for a one-time price without a unit label. */
-export const priceSuffix = (price: PriceTerms, { language }: Language) =>
-  suffixText(unitLabel(price, language), price.recurring, language);
+/**
+ * The suffix of a price: "/ seat / month"; empty for a one-time price without a unit label. The amount of several units
+ * is not a price per unit, so that only the interval follows it.
+ */
+export const priceSuffix = (price: PriceTerms, { language }: Language, quantity = 1) =>
+  suffixText(quantity > 1 && !isMetered(price) ? null : unitLabel(price, language), price.recurring, language);
 
-/** "1.5 SKT / month", "4.5 SKT / seat / month", "0.02 SKT / unit / month" by usage, "Tiered pricing / month". */
+/**
+ * "1.5 SKT / month", "4.5 SKT / seat / month", "0.02 SKT / unit, billed monthly" by usage, "Tiered pricing / seat / month".
+ */
 export const priceText = (price: PriceTerms, currency: PriceCurrency, texts: Language, quantity = 1): string =>
-  `${amountText(price, currency, texts, quantity)} ${priceSuffix(price, texts)}`.trimEnd();
+  `${amountText(price, currency, texts, quantity)} ${priceSuffix(price, texts, isTiered(price) ? 1 : quantity)}`.trimEnd();
 
 /** The price of one unit, without the interval: "0.02 SKT / call". */
 export const unitPriceText = (price: PriceTerms, currency: PriceCurrency, texts: Language): string =>

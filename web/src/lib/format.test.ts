@@ -3,15 +3,16 @@ import { countryName, countText, dateTimeText, localInput, sizeText } from './fo
 
 describe('number formatting', () => {
   it('formats sizes in steps of 1000 bytes', () => {
-    expect(sizeText(412, 'en')).toBe('412 bytes');
-    expect(sizeText(1000, 'en')).toBe('1 kB');
-    expect(sizeText(1_440_000, 'en')).toBe('1.4 MB');
-    expect(sizeText(0, 'en')).toBe('0 bytes');
+    expect(sizeText(412, 'en')).toBe('412\u00a0bytes');
+    expect(sizeText(1000, 'en')).toBe('1\u00a0kB');
+    expect(sizeText(1_440_000, 'en')).toBe('1.4\u00a0MB');
+    expect(sizeText(0, 'en')).toBe('0\u00a0bytes');
   });
 
   it('abbreviates counts in each language', () => {
     expect(countText(12_300, 'en', true)).toBe('12.3K');
     expect(countText(12_300, 'zh', true)).toBe('1.2万');
+    expect(countText(12_340_000, 'zh', true)).toBe('1,234万');
     expect(countText(12_300, 'en')).toBe('12,300');
   });
 

@@ -48,11 +48,13 @@ export function timeText(iso: string, locale: Locale): string {
 
 /** `1,234`, or `1.2K` / `1.2万` if `compact`. */
 export function countText(count: number, locale: Locale, compact = false): string {
-  const options: Intl.NumberFormatOptions = compact ? { notation: 'compact', maximumFractionDigits: 1 } : {};
+  const options: Intl.NumberFormatOptions = compact
+    ? { notation: 'compact', maximumFractionDigits: 1, useGrouping: 'always' }
+    : {};
   return new Intl.NumberFormat(localeTag(locale), options).format(count);
 }
 
-/** Bytes as `820 kB` or `1.4 MB` (in steps of 1000, like file managers). */
+/** Bytes as `820 kB` or `1.4 MB` (in steps of 1000, like file managers), without a line break. */
 export function sizeText(bytes: number, locale: Locale): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const step = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
@@ -61,7 +63,9 @@ export function sizeText(bytes: number, locale: Locale): string {
     unit: units[step],
     unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: step === 0 ? 0 : 1,
-  }).format(bytes / 1000 ** step);
+  })
+    .format(bytes / 1000 ** step)
+    .replace(' ', '\u00a0');
 }
 
 export function countryName(code: string, locale: Locale): string {

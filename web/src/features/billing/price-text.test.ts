@@ -29,7 +29,7 @@ describe('a subscription', () => {
   ];
 
   it('shows its whole plan in one line', () => {
-    expect(planText({ items, paymentCurrency: TBA }, texts.en)).toBe('1.5 TBA / month + 3 TBA / seat / month');
+    expect(planText({ items, paymentCurrency: TBA }, texts.en)).toBe('1.5 TBA / month + 3 TBA / month');
   });
 
   it("is called by its title in the reader's language, else by its id", () => {

@@ -114,7 +114,7 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
         <div className="connect-scanned">
           <Spinner />
           <p>{scannedText(state.step)}</p>
-          {state.mfaCode && <p className="connect-mfa money">{t('mfa', { code: state.mfaCode })}</p>}
+          {state.mfaCode && <p className="connect-mfa money">{t('mfa', { code: String(state.mfaCode) })}</p>}
         </div>
       );
     case 'succeed':
@@ -130,7 +130,7 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
             <p>{reasonText(state)}</p>
           </Alert>
           <Button variant="primary" wide onClick={onRetry} autoFocus>
-            {t('retry')}
+            {t(state.name === 'error' ? 'action.retry' : 'retry')}
           </Button>
         </>
       );

@@ -61,7 +61,7 @@ describe('the text of an item with tiers', () => {
   test('shows no amount before there is usage', () => {
     const metered = { ...tiered, recurring: usage };
     expect(lineText(item(metered), tba, 'en')).toBe('Tiered pricing');
-    expect(offerText(metered, tba, 'en')).toBe('Tiered pricing / seat / month');
+    expect(offerText(metered, tba, 'en')).toBe('Tiered pricing / seat, billed monthly');
   });
 });
 

@@ -132,7 +132,7 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
   const name = productName(price, locale) ?? item.price_id;
   const description = productDescription(price, locale);
   const unitPrice = priceText(price, currency, { language: locale });
-  const suffix = price.type === 'recurring' ? priceSuffix(price, { language: locale }) : '';
+  const suffix = price.type === 'recurring' ? priceSuffix(price, { language: locale }, item.quantity) : '';
   const range = quantityRange(item);
   const quantityProblem = order.quantityErrors[item.price_id];
   const error =

@@ -15,6 +15,7 @@ import styles from './detail.module.css';
 import { Facts } from './facts';
 import { Plans } from './plans';
 import { appQuery } from './queries';
+import { ReadmeSkeleton } from './readme-skeleton';
 import { Screenshots } from './screenshots';
 import { Versions } from './versions';
 
@@ -95,9 +96,10 @@ function App({ app }: { app: AppDetail }) {
 /** The key facts in one line. */
 function FactsStrip({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
+  const shown = app.versions.find(({ version }) => version === app.version);
   const facts: [string, string][] = [
     [t('app.version'), app.version],
-    [t('app.updated'), dateText(app.updated_at, language)],
+    [t('app.updated'), dateText(shown?.published_at ?? app.updated_at, language)],
     [t('app.size'), sizeText(app.size, language)],
     [t('app.downloads'), countText(app.downloads, language)],
     ...(app.category ? [[t('app.category'), text(app.category.name)] as [string, string]] : []),
@@ -125,16 +127,6 @@ function OlderVersion({ app }: { app: AppDetail }) {
         {t('app.toLatest')}
       </Link>
     </p>
-  );
-}
-
-function ReadmeSkeleton() {
-  return (
-    <div aria-hidden="true" className={styles.skeletonLines}>
-      {['92%', '98%', '64%', '90%', '40%'].map((width) => (
-        <span key={width} className={styles.skeletonLine} style={{ width }} />
-      ))}
-    </div>
   );
 }
 

@@ -3,6 +3,7 @@ import { lazy, Suspense } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import { dateText, sizeText } from '@/lib/format';
+import { ReadmeSkeleton } from './readme-skeleton';
 import styles from './versions.module.css';
 
 const Readme = lazy(() => import('./readme'));
@@ -38,7 +39,7 @@ export function Versions({ app }: { app: AppDetail }) {
               {sizeText(each.size, language)}
             </p>
             <div className={styles.changes}>
-              <Suspense fallback={<p>{text(each.changelog)}</p>}>
+              <Suspense fallback={<ReadmeSkeleton />}>
                 <Readme source={text(each.changelog)} />
               </Suspense>
             </div>

@@ -252,7 +252,7 @@ test('an order without items links to the store and to a restart', async ({ page
   await serve(page, { checkout: checkout({}, { line_items: [] }) });
   await go(page);
   await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
-  await page.getByRole('link', { name: 'Go to the store' }).click();
+  await page.getByRole('link', { name: 'Back to store' }).click();
   await expect(page).toHaveURL(/\/$/);
 });
 

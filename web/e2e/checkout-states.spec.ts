@@ -139,7 +139,7 @@ const STATES: Record<string, State> = {
   },
   'completed without a mail server': {
     backend: { checkout: completed(), store: { mail_server: false } },
-    text: { en: /^This store has no mail server/, zh: /^此商店未配置邮件服务器/ },
+    text: { en: /^This test store can't send email/, zh: /^此测试商店无法发送邮件/ },
   },
   completed: { backend: { checkout: completed() }, text: { en: 'Payment successful', zh: '付款成功' } },
 };
@@ -328,12 +328,22 @@ test.describe('the page', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible({ timeout: 10_000 });
   });
 
-  test('shows the error message, and retries', async ({ page }) => {
-    const { backend } = await serve(page, {
+  test('shows that a link names no order, without a retry', async ({ page }) => {
+    await serve(page, {
       checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.', code: 'NOT_FOUND' } },
     });
     await go(page);
     await expect(page.getByRole('alert')).toContainText('Sorry, the page you visited does not exist.');
+    await expect(page.getByRole('link', { name: 'Back to store' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0);
+  });
+
+  test('shows the error message, and retries', async ({ page }) => {
+    const { backend } = await serve(page, {
+      checkout: { errorStatus: 500, body: { error: 'Sorry, something went wrong.', code: 'INTERNAL' } },
+    });
+    await go(page);
+    await expect(page.getByRole('alert')).toContainText('Sorry, something went wrong.');
     backend.checkout = checkout();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect(submit(page)).toBeVisible();
@@ -991,7 +1001,7 @@ test.describe('paying by wallet', () => {
       if (status === 'error')
         await expect(page.getByRole('alert')).toContainText('You declined the request in your wallet');
       connect.status = 'created';
-      await page.getByRole('button', { name: 'New code' }).click();
+      await page.getByRole('button', { name: status === 'error' ? 'Try again' : 'New code' }).click();
       await expect(page.getByRole('img', { name: /QR code/ })).toBeVisible();
       expect(connect.tokens).toHaveLength(2);
     });
@@ -1278,6 +1288,13 @@ test.describe('completed', () => {
     await go(page);
     await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', 'https://a.example/done');
     await expect(page.getByRole('link', { name: 'Back to store' })).toHaveCount(0);
+  });
+
+  test('lists items without an app beside the downloads', async ({ page }) => {
+    await serve(page, { checkout: completed({}, { line_items: [lineItem(), lineItem(2)] }) });
+    await go(page);
+    await expect(page.getByRole('listitem')).toContainText(['Version 2.1.0', 'Lantern Notes 2']);
+    await expect(page.getByRole('listitem')).toHaveCount(2);
   });
 
   test('lists the items if nothing can be downloaded', async ({ page }) => {

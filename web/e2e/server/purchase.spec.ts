@@ -89,7 +89,7 @@ test('a visitor buys an app by wallet, then downloads it and opens the invoice',
   await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
   await expect(
-    page.getByText("This store has no mail server, so its emails are files in the store's mail folder."),
+    page.getByText("This test store can't send email. You find your receipt on the invoice page."),
   ).toBeVisible();
   await expectStable(page);
   await expectAccessible(page);
@@ -155,7 +155,7 @@ test('a payment declined in the wallet can be retried', async ({ page }) => {
   await pay(page).click();
   await respondInWallet(page, [/^Decline/]);
   await expect(page.getByRole('alert')).toContainText('declined', { timeout: 15_000 });
-  await page.getByRole('button', { name: 'New code' }).click();
+  await page.getByRole('button', { name: 'Try again' }).click();
   await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
 });

@@ -58,7 +58,7 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {(isTestMode || reserved) && (
+      {(isTestMode || (reserved && state.name !== 'error')) && (
         <TestBar isVisible={isTestMode} store={state.name === 'ready' ? state.store : null} />
       )}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
@@ -70,7 +70,7 @@ export function CheckoutPage() {
         {state.name === 'error' && (
           <>
             <Title text={t('title.error', { title: t('state.oopsTitle') })} />
-            <ErrorState text={state.text} onRetry={reload} />
+            <ErrorState text={state.text} onRetry={state.isFinal ? undefined : reload} />
           </>
         )}
         {state.name === 'sandboxOff' && (
@@ -291,7 +291,12 @@ function OpenCheckout({
         </div>
       </div>
       {extras && state.name === 'fastPayConfirmation' && currentOrder.currency && (
-        <extras.FastPay info={state.info} currency={currentOrder.currency} storeName={storeName} payment={payment} />
+        <extras.FastPay
+          info={state.info}
+          currency={currentOrder.currency}
+          recurring={currentOrder.recurring}
+          {...{ storeName, payment }}
+        />
       )}
       {extras && state.name === 'customerLimited' && (
         <extras.OverdueDialog

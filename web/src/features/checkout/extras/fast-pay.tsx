@@ -11,11 +11,12 @@ interface FastPayProps {
   info: FastPayInfo;
   currency: Currency;
   storeName: string;
+  recurring: boolean;
   payment: Payment;
 }
 
 /** Confirms a payment with an existing mandate or balance: method, amount and account. */
-export function FastPay({ info, currency, storeName, payment }: FastPayProps) {
+export function FastPay({ info, currency, storeName, recurring, payment }: FastPayProps) {
   const locale = useLocale();
   const isConfirming = payment.state.name === 'fastPayConfirmation' && payment.state.isConfirming;
   const amount = formatMoney(info.amount, currency, locale);
@@ -41,7 +42,7 @@ export function FastPay({ info, currency, storeName, payment }: FastPayProps) {
       </dl>
       <div className="extras-buttons">
         <Button variant="primary" wide loading={isConfirming} onClick={payment.confirmFastPay} data-first>
-          {isConfirming ? t('fast.paying') : t('fast.confirm', { amount })}
+          {isConfirming ? t('fast.paying') : t(recurring ? 'fast.confirmSubscribe' : 'fast.confirm', { amount })}
         </Button>
         <Button wide disabled={isConfirming} onClick={payment.dismissFastPay}>
           {t('action.cancel')}

@@ -66,8 +66,7 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                   <div>
                     <p className="checkout-item-name money">{amountText}</p>
                     <p className="checkout-detail">
-                      {t(isCard(method.type) ? 'overdue.byCard' : 'overdue.byWallet')} ·{' '}
-                      {t('overdue.count', { count: countOf(state.overdue, id) })}
+                      {t(`method.${method.type}`)} · {t('overdue.count', { count: countOf(state.overdue, id) })}
                     </p>
                   </div>
                   {isCard(method.type) ? (
@@ -125,6 +124,6 @@ function leadText(overdue: Overdue, locale: string): string {
   return t('overdue.leadOne', {
     count: overdue.invoices.length,
     total,
-    method: t(isCard(single.method.type) ? 'overdue.byCard' : 'overdue.byWallet'),
+    method: t(`method.${single.method.type}`),
   });
 }

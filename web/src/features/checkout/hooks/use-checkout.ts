@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { fetchStore } from '@/api/client';
+import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { problemOf, translateError } from '@/i18n/translate';
@@ -22,7 +23,8 @@ export interface Loaded {
 export type LoadState =
   /** `lost`: no response; the request is retried. */
   | { name: 'loading'; lost: boolean }
-  | { name: 'error'; text: string }
+  /** `isFinal`: the link names no order, so that a retry is pointless. */
+  | { name: 'error'; text: string; isFinal: boolean }
   /** The order can only be paid at the sandbox, which is off. */
   | { name: 'sandboxOff' }
   | ({ name: 'ready' } & Loaded);
@@ -84,7 +86,8 @@ export function useCheckout(): CheckoutState {
         if (currentRound.current !== round) return;
         if (!isNetworkError(error) || !idOf(window.location.pathname)) {
           const isSandboxOff = problemOf(error).code === 'SANDBOX_OFF';
-          setState(isSandboxOff ? { name: 'sandboxOff' } : { name: 'error', text: translateError(error) });
+          const isFinal = !idOf(window.location.pathname) || (error instanceof ApiError && error.status === 404);
+          setState(isSandboxOff ? { name: 'sandboxOff' } : { name: 'error', text: translateError(error), isFinal });
           return;
         }
         setState((previous) => (previous.name === 'ready' ? previous : { name: 'loading', lost: true }));

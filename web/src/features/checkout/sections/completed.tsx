@@ -79,14 +79,20 @@ export function Completed({ checkout, storeName, justCompleted }: CompletedProps
     announce(t('announced', { done: title }));
     heading.current?.focus();
   }, [justCompleted, title]);
+  const subscriptions = subscriptionsOf(session);
   const confirmation = paymentLink?.after_completion?.hosted_confirmation;
   const message =
     localized(confirmation?.custom_messages ?? undefined, locale) ||
     confirmation?.custom_message ||
-    t(texts.message, { payee: storeName });
-  const subscriptions = subscriptionsOf(session);
+    t(texts.message, { payee: storeName, count: subscriptions.length });
   const next = safeUrl(session.success_url, window.location.origin);
   const entitlements = session.entitlements ?? [];
+  // A product is listed as its app, a subscription always as such.
+  const apps = new Set<unknown>(entitlements.map(({ app_did }) => app_did));
+  const otherItems = session.line_items.filter((item) => {
+    const { type, product } = effectivePrice(item);
+    return type === 'recurring' || !apps.has(product?.app_did);
+  });
 
   return (
     <section className="checkout-completed">
@@ -141,13 +147,12 @@ export function Completed({ checkout, storeName, justCompleted }: CompletedProps
             )}
           </li>
         ))}
-        {entitlements.length === 0 &&
-          session.line_items.map((item) => (
-            <li key={item.price_id}>
-              <p className="checkout-item-name">{nameOf(item, locale)}</p>
-              <p className="figures">× {item.quantity}</p>
-            </li>
-          ))}
+        {otherItems.map((item) => (
+          <li key={item.price_id}>
+            <p className="checkout-item-name">{nameOf(item, locale)}</p>
+            <p className="figures">× {item.quantity}</p>
+          </li>
+        ))}
       </ul>
       <div className="checkout-actions">
         {next && <ButtonLink href={next}>{t('continue')}</ButtonLink>}

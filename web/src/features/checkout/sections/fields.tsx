@@ -12,6 +12,7 @@ import {
   visibleFields,
 } from '../rules/fields';
 import { t } from '../text';
+import type { CheckoutSession } from '../types';
 
 export const errorText = (error: FieldError | undefined): string | undefined =>
   error && ('text' in error ? error.text : t(error.key));
@@ -30,14 +31,14 @@ const INPUTS: Record<FieldName, { autoComplete: string; type?: string; inputMode
 };
 
 /** The contact and address fields that this order needs. */
-export function Fields({ form }: { form: Form }) {
+export function Fields({ form, isFree }: { form: Form; isFree: boolean }) {
   const { session, locale } = form.context;
   const visible = visibleFields(form.context);
   const last = visible[visible.length - 1];
   const purpose = purposeText(session.metadata?.page_info ?? undefined, locale);
   const contact = visible.filter((name) => !name.startsWith('billing_address.'));
   const address = visible.filter((name) => name.startsWith('billing_address.'));
-  const field = (name: FieldName) => <FormField key={name} name={name} form={form} last={name === last} />;
+  const field = (name: FieldName) => <FormField key={name} name={name} {...{ form, isFree }} last={name === last} />;
 
   return (
     <>
@@ -60,7 +61,20 @@ export function Fields({ form }: { form: Form }) {
   );
 }
 
-function FormField({ name, form, last }: { name: FieldName; form: Form; last: boolean }) {
+interface FormFieldProps {
+  name: FieldName;
+  form: Form;
+  isFree: boolean;
+  last: boolean;
+}
+
+/** Which email follows: a receipt, the confirmation of a start without a payment, or none when a method is saved. */
+function mailHint(mode: CheckoutSession['mode'], isFree: boolean): string | undefined {
+  if (mode === 'setup') return undefined;
+  return t(isFree && mode === 'subscription' ? 'form.hint.confirmation' : 'form.hint.customer_email');
+}
+
+function FormField({ name, form, isFree, last }: FormFieldProps) {
   const sharedProps = {
     id: name,
     name,
@@ -84,7 +98,7 @@ function FormField({ name, form, last }: { name: FieldName; form: Form; last: bo
     <TextField
       {...sharedProps}
       {...input}
-      hint={name === 'customer_email' ? t('form.hint.customer_email') : undefined}
+      hint={name === 'customer_email' ? mailHint(form.context.session.mode, isFree) : undefined}
       optional={isOptional(name) ? t('form.optional') : undefined}
       autoCapitalize={name === 'customer_email' ? 'none' : undefined}
       spellCheck={false}

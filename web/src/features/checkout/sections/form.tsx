@@ -83,7 +83,7 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
       <ProblemBanner payment={payment} />
       <BuyerNotices order={order} />
       {invalidFields && invalidFields.names.length > 1 && <ErrorSummary ref={summary} form={form} />}
-      {user && <Fields form={form} />}
+      {user && <Fields form={form} isFree={order.payment === '0'} />}
       <Methods order={order} />
       {externalCheckout ? (
         <externalCheckout.OpenInTab
@@ -115,7 +115,8 @@ function noteKey(order: Order, signedIn: boolean, card: boolean): Key {
   if (!signedIn) return 'form.connectHint';
   if (order.recurring) {
     if (card) return 'form.cardNoteRecurring';
-    return order.stake === '0' ? 'form.walletNoteRecurring' : 'form.walletNoteRecurringDeposit';
+    const note = order.payment === '0' ? 'form.walletNoteRecurring' : 'form.walletNoteCharge';
+    return order.stake === '0' ? note : `${note}Deposit`;
   }
   return card ? 'form.cardNote' : 'form.walletNote';
 }

@@ -33,7 +33,7 @@ export function Header({ store }: { store: StoreInfo | null }) {
         aria-label={dark ? t('nav.themeLight') : t('nav.themeDark')}
         onClick={() => setTheme(dark ? 'light' : 'dark')}
       >
-        {dark ? <Sun /> : <Moon />}
+        {dark ? <Moon /> : <Sun />}
       </button>
     </header>
   );

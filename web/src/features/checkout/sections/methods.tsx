@@ -21,10 +21,8 @@ const detailOf = ({ method }: PayOption, withNetwork: boolean) =>
 export function Methods({ order }: { order: Order }) {
   const locale = useLocale();
   const custom = order.items.some((item) => isCustom(effectivePrice(item)));
-  const amountOf = (option: PayOption) => {
-    const total = custom ? '0' : order.totalIn(option);
-    return total === '0' ? undefined : formatMoney(total, option.currency, locale);
-  };
+  const amountOf = (option: PayOption) =>
+    custom ? undefined : formatMoney(order.totalIn(option), option.currency, locale);
   const wallets = order.options.filter((option) => !isCard(option.method.type)).length;
   const cards = order.options.map((option) => ({
     value: option.currency.id,

@@ -28,16 +28,19 @@ export function EmptyState({ title, text, detail, action }: EmptyStateProps) {
   );
 }
 
-export function ErrorState({ text, onRetry }: { text: string; onRetry: () => void }) {
+/** Without `onRetry` another attempt would fail in the same way. */
+export function ErrorState({ text, onRetry }: { text: string; onRetry?: () => void }) {
   return (
     <EmptyState
       title={t('state.oopsTitle')}
       text={text}
       detail={t('state.oopsMoney')}
       action={
-        <Button variant="primary" onClick={onRetry}>
-          {t('action.retry')}
-        </Button>
+        onRetry && (
+          <Button variant="primary" onClick={onRetry}>
+            {t('action.retry')}
+          </Button>
+        )
       }
     />
   );

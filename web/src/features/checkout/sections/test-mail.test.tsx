@@ -62,7 +62,7 @@ describe('the emails of a test order', () => {
   test('are files in a store without a mail server, which asks nothing', () => {
     embedded.mail_server = false;
     show();
-    expect(screen.getByText(/no mail server/)).toBeTruthy();
+    expect(screen.getByText(/can't send email/)).toBeTruthy();
     expect(get).not.toHaveBeenCalled();
   });
 });

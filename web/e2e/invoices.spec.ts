@@ -44,7 +44,7 @@ test('a partly credited, refunded and disputed invoice shows the amount due', as
     'Total10 SKT',
     'Credit notes−1 SKT',
     'Paid from account balance−1 SKT',
-    'Amount paid6 SKT',
+    'Amount paid−6 SKT',
     'Refunded2 SKT',
     'Amount due2 SKT',
   ]);

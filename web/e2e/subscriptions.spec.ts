@@ -43,7 +43,7 @@ test.describe('the portal', () => {
     await expect(cards).toHaveText([/Tidepool Watch/, /Almanac Plus/, /Chorus Pro/, /Kiln Team/, /Quill for writers/]);
     await expect(cards.nth(0)).toContainText('Payment past due since Nov 16, 2026');
     await expect(cards.nth(1)).toContainText('Free trial until Nov 22, 2026, then 5 SKT / month');
-    await expect(cards.nth(3)).toContainText('$27.00 / seat / month + $0.02 / unit / month');
+    await expect(cards.nth(3)).toContainText('$27.00 / month + $0.02 / unit, billed monthly');
     await expect(cards.nth(4)).toContainText('Ends on Nov 30, 2026');
     await page.getByRole('button', { name: 'Show 1 ended subscription' }).click();
     await expect(cards).toHaveCount(6);
@@ -95,6 +95,10 @@ test.describe('a subscription', () => {
     await expect(details).toContainText('5 SKT on Nov 30, 2026');
     await expect(details).toContainText('Authorized for up to 10 SKT per payment');
     await expect(details.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
+    await expect(details).toContainText('Current period');
+    await openPage(page, detail('sub_ended'));
+    await expect(details).toContainText('Last period');
+    await expect(details).not.toContainText('Current period');
   });
 
   test('shows the card, and the time of its test clock', async ({ page }) => {
@@ -259,7 +263,7 @@ test.describe('changing the plan', () => {
     await expect(dialog(page)).toContainText('Due now46.333333 SKT');
     // Two lines need no subtotals.
     await expect(dialog(page)).not.toContainText('Unused time on current plan');
-    const action = dialog(page).getByRole('button', { name: 'Change plan' });
+    const action = dialog(page).getByRole('button', { name: /^Pay .+ and change plan$/ });
     await expect(action).toBeDisabled();
     await page.getByRole('checkbox').press('Space');
     await action.press('Enter');
@@ -284,7 +288,9 @@ test.describe('changing the plan', () => {
     await expect(dialog(page)).toContainText('your wallet will ask for your approval first.');
     await page.getByRole('checkbox').check();
     const request = page.waitForRequest(/did\/change-payment\/token/);
-    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    await dialog(page)
+      .getByRole('button', { name: /^Pay .+ and change plan$/ })
+      .click();
     expect(new URL((await request).url()).searchParams.get('priceId')).toBe('price_year');
     await expect(page.getByRole('dialog', { name: 'Approve the new plan' })).toBeVisible();
     // The text covers a low limit and a low stake.
@@ -301,6 +307,9 @@ test.describe('changing the plan', () => {
     await open(page);
     await expect(dialog(page)).toContainText('Due now');
     await expect(dialog(page)).not.toContainText('dditional refundable deposit');
+    await openPage(page, detail('sub_active'), { previews: [{ ...preview, next_amount: '0' }] });
+    await open(page);
+    await expect(dialog(page)).toContainText(/Next payment on .+, paid from your balance0 SKT/);
   });
 
   test('shows new amounts and requires a new confirmation if they have changed', async ({ page }) => {
@@ -309,7 +318,9 @@ test.describe('changing the plan', () => {
     });
     await open(page);
     await page.getByRole('checkbox').check();
-    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    await dialog(page)
+      .getByRole('button', { name: /^Pay .+ and change plan$/ })
+      .click();
     await expect(dialog(page).getByRole('alert')).toContainText('The amounts have changed');
     await expect(dialog(page)).toContainText('Due now47 SKT');
     await expect(page.getByRole('checkbox')).not.toBeChecked();
@@ -325,7 +336,9 @@ test.describe('changing the plan', () => {
     await page.getByRole('button', { name: 'Change plan' }).click();
     await dialog(page).getByRole('button', { name: 'Preview change' }).click();
     await dialog(page).getByRole('checkbox').check();
-    await dialog(page).getByRole('button', { name: 'Change plan' }).click();
+    await dialog(page)
+      .getByRole('button', { name: /^Pay .+ and change plan$/ })
+      .click();
     await expect(dialog(page).getByRole('alert')).toContainText("The plan wasn't changed");
     await expect(dialog(page).getByRole('alert')).toContainText('A payment is under way');
     await expect(dialog(page).getByRole('checkbox')).toBeChecked();

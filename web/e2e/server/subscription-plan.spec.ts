@@ -30,7 +30,8 @@ forEachDisplay(({ locale }) => {
       const lines = await dialog.locator('tbody td.money').allInnerTexts();
       const due = await dialog.locator('[data-total="total"]').innerText();
       await dialog.getByRole('checkbox').check();
-      await dialog.getByRole('button', { name: translate('subscription:plan.action') }).click();
+      const action = /[1-9]/.test(due) ? 'subscription:plan.payAction' : 'subscription:plan.action';
+      await dialog.getByRole('button', { name: translate(action) }).click();
       return { lines, due };
     };
 

@@ -23,9 +23,7 @@ export function BalanceText({ subscription, balance }: { subscription: Plan; bal
     <span style={{ overflowWrap: 'anywhere' }}>
       {amount === null ? null : (
         <span className="money" style={{ display: 'block' }}>
-          {periods === null
-            ? amount
-            : t('balance.covers', { amount, duration: durationText(periods, subscription, texts) })}
+          {!periods ? amount : t('balance.covers', { amount, duration: durationText(periods, subscription, texts) })}
         </span>
       )}
       <Typography.Text type="secondary">{balance.payer}</Typography.Text>

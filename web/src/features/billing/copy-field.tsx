@@ -27,7 +27,7 @@ export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps
     announce(t(`action.${next}`));
   };
   return (
-    <div>
+    <Flex vertical gap={8}>
       <Flex justify="space-between" align="center" gap={12} wrap>
         <label htmlFor={id}>{label}</label>
         <Button size="small" aria-label={`${t('action.copy')}: ${label}`} onClick={() => void copy()}>
@@ -47,6 +47,6 @@ export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps
         onFocus={({ target }) => target.select()}
       />
       {state === 'notCopied' ? <Typography.Text type="danger">{t('action.notCopied')}</Typography.Text> : null}
-    </div>
+    </Flex>
   );
 }

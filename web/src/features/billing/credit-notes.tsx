@@ -27,10 +27,11 @@ export function CreditNotes({ invoice, money }: CreditNotesProps) {
         pagination={false}
         dataSource={notes}
         columns={[
-          { key: 'note', render: (_, note) => <CreditNoteText note={note} money={money} /> },
+          { key: 'note', render: (_, note) => <CreditNoteText note={note} invoice={invoice} money={money} /> },
           {
             key: 'amount',
             align: 'end',
+            width: 1,
             className: 'money',
             render: (_, { total }) => <strong>{money(total)}</strong>,
           },
@@ -40,8 +41,15 @@ export function CreditNotes({ invoice, money }: CreditNotesProps) {
   );
 }
 
+interface CreditNoteTextProps {
+  note: CreditNote;
+  /** Tells the state of the refunds, where it is known. */
+  invoice?: InvoiceDetail;
+  money: CreditNotesProps['money'];
+}
+
 /** Number, reason, note of the store, date, and where the money went. */
-export function CreditNoteText({ note, money }: { note: CreditNote; money: CreditNotesProps['money'] }) {
+export function CreditNoteText({ note, invoice, money }: CreditNoteTextProps) {
   const { t, language } = useTexts();
   return (
     <Flex vertical align="start" className={styles.entry}>
@@ -51,7 +59,7 @@ export function CreditNoteText({ note, money }: { note: CreditNote; money: Credi
         <time dateTime={note.created_at}>{dateText(note.created_at, language)}</time>
       </Typography.Text>
       {note.memo ? <Typography.Text type="secondary">{note.memo}</Typography.Text> : null}
-      {creditTexts(note, { t }, money).map((text) => (
+      {creditTexts(note, invoice, { t }, money).map((text) => (
         <Typography.Text key={text} type="secondary" className="figures">
           {text}
         </Typography.Text>

@@ -22,6 +22,14 @@ describe('the totals of an invoice', () => {
     ]);
   });
 
+  it('subtract what was paid if an amount is still due', () => {
+    expect(totals({ status: 'uncollectible', total: '5', amount_paid: '2', amount_remaining: '3' })).toEqual([
+      ['Total', '5'],
+      ['Amount paid', '−2'],
+      ['Amount due', '3'],
+    ]);
+  });
+
   it('name the paid amount of an invoice over nothing', () => {
     expect(totals({ status: 'paid', total: '0', amount_paid: '0' })).toEqual([
       ['Total', '0'],

@@ -1,10 +1,10 @@
 import { Table, Typography } from 'antd';
-import type { InvoiceDetail, InvoiceLine } from '@/api/types';
+import type { InvoiceDetail, InvoiceLine, Span } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
 import { formulaText } from './formula-text';
-import { descriptionText, refundParts, remainingUnits, spanText } from './invoice-text';
+import { descriptionText, refundParts, remainingUnits } from './invoice-text';
 import { type Texts, useTexts } from './texts';
 
 interface LinesProps {
@@ -17,6 +17,7 @@ const minus = (amount: string) => `−${amount}`;
 /** From the total to what remains: credit, the balance's part, other payments and refunds, as far as there are any. */
 export function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>): [string, string][] {
   const { total, amount_due: due, amount_paid: paid, tax } = invoice;
+  const isDue = invoice.status === 'open' || invoice.status === 'uncollectible';
   const totals: [string, string][] = [];
   const credited = toUnits(total) - toUnits(due ?? total);
   if (toUnits(tax) > 0n) totals.push([t('invoice.tax'), money(tax)]);
@@ -24,15 +25,15 @@ export function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>
   if (credited > 0n) totals.push([t('invoice.credited'), minus(money(credited.toString()))]);
   const applied = toUnits(invoice.applied_credit);
   const paidOtherwise = toUnits(paid ?? total) - applied;
+  const paidText = money(paidOtherwise.toString());
   if (applied > 0n) totals.push([t('invoice.fromBalance'), minus(money(applied.toString()))]);
   if (paidOtherwise > 0n || (invoice.status === 'paid' && applied === 0n))
-    totals.push([t('invoice.amountPaid'), money(paidOtherwise.toString())]);
+    totals.push([t('invoice.amountPaid'), isDue ? minus(paidText) : paidText]);
   const { back, pending, failed } = refundParts(invoice);
   if (back > 0n) totals.push([t('invoice.refunded'), money(back.toString())]);
   if (pending > 0n) totals.push([t('invoice.refund.pending'), money(pending.toString())]);
   if (failed > 0n) totals.push([t('invoice.refund.failed'), money(failed.toString())]);
-  if (invoice.status === 'open' || invoice.status === 'uncollectible')
-    totals.push([t('invoice.amountDue'), money(remainingUnits(invoice))]);
+  if (isDue) totals.push([t('invoice.amountDue'), money(remainingUnits(invoice))]);
   return totals;
 }
 
@@ -71,6 +72,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           key: 'amount',
           title: t('invoice.line.amount'),
           align: 'end',
+          width: 1,
           className: 'money',
           render: (_, { amount }) => money(amount),
         },
@@ -91,6 +93,18 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
   );
 }
 
+/** From day to day; a line breaks between the days only. */
+function Days({ start, end }: Span) {
+  const { language } = useTexts();
+  const noWrap = { whiteSpace: 'nowrap' } as const;
+  return (
+    <>
+      <span style={noWrap}>{dateText(start * 1000, language)} –</span>{' '}
+      <span style={noWrap}>{dateText(end * 1000, language)}</span>
+    </>
+  );
+}
+
 /** The period of a line, the formula of its amount, and what was credited of it. */
 function PricingFormulaText({ line, money }: { line: InvoiceLine; money: LinesProps['money'] }) {
   const { t, language } = useTexts();
@@ -101,7 +115,9 @@ function PricingFormulaText({ line, money }: { line: InvoiceLine; money: LinesPr
     <>
       {line.period ? (
         <div>
-          <Typography.Text type="secondary">{spanText(line.period, language)}</Typography.Text>
+          <Typography.Text type="secondary">
+            <Days {...line.period} />
+          </Typography.Text>
         </div>
       ) : null}
       {formula ? (

@@ -3,7 +3,7 @@ import type { InvoiceDetail, InvoicePayment } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
-import { sourceText } from './invoice-text';
+import { refundTexts, sourceText } from './invoice-text';
 import styles from './pages.module.css';
 import { Section } from './states';
 import { useTexts } from './texts';
@@ -27,10 +27,11 @@ export function InvoicePayments({ invoice, money }: PaymentsProps) {
         pagination={false}
         dataSource={payments}
         columns={[
-          { key: 'source', render: (_, payment) => <Payment payment={payment} money={money} /> },
+          { key: 'source', render: (_, payment) => <Payment payment={payment} invoice={invoice} money={money} /> },
           {
             key: 'amount',
             align: 'end',
+            width: 1,
             className: 'money',
             render: (_, { amount }) => <strong>{money(amount)}</strong>,
           },
@@ -40,11 +41,14 @@ export function InvoicePayments({ invoice, money }: PaymentsProps) {
   );
 }
 
-const CHANGES = ['refunded', 'disputed', 'reversed'] as const;
+const CHANGES = ['disputed', 'reversed'] as const;
 
-function Payment({ payment, money }: { payment: InvoicePayment; money: PaymentsProps['money'] }) {
+function Payment({ payment, invoice, money }: { payment: InvoicePayment } & PaymentsProps) {
   const { t, language } = useTexts();
   const link = payment.paymentMethod ? transactionLink(payment.paymentMethod, payment.payment_details) : null;
+  const changes = CHANGES.filter((change) => toUnits(payment[change]) > 0n).map((change) =>
+    t(`payment.${change}`, { amount: money(payment[change]) }),
+  );
   return (
     <Flex vertical className={styles.entry}>
       {sourceText(payment, { t })}
@@ -59,9 +63,9 @@ function Payment({ payment, money }: { payment: InvoicePayment; money: PaymentsP
           </a>
         ) : null}
       </Flex>
-      {CHANGES.filter((change) => toUnits(payment[change]) > 0n).map((change) => (
-        <Typography.Text key={change} type="secondary" className="figures">
-          {t(`payment.${change}`, { amount: money(payment[change]) })}
+      {[...refundTexts(payment.refunded, invoice, { t }, money), ...changes].map((text) => (
+        <Typography.Text key={text} type="secondary" className="figures">
+          {text}
         </Typography.Text>
       ))}
     </Flex>

@@ -9,6 +9,7 @@ import {
   reasonText,
   refundParts,
   refundState,
+  refundTexts,
 } from './invoice-text';
 import { texts as portalTexts } from './texts';
 
@@ -30,7 +31,7 @@ describe('the payment method of an invoice', () => {
 
   it('is the balance or the deposit if these paid all of it', () => {
     expect(paidByText(invoice('balance'), texts)).toBe('Account balance');
-    expect(paidByText(invoice('stake', 'balance', 'stake'), texts)).toBe('Forfeited deposit + Account balance');
+    expect(paidByText(invoice('stake', 'balance', 'stake'), texts)).toBe('Refundable deposit + Account balance');
     expect(paidByText(invoice('balance', 'network'), texts)).toBe('Wallet (ArcBlock)');
     expect(paidByText(invoice(), texts)).toBe('Wallet (ArcBlock)');
     expect(paidByText({ payments: [], paymentMethod: null }, texts)).toBe(null);
@@ -57,6 +58,18 @@ describe('the refunds of an invoice', () => {
     expect(refundParts(invoice('1', '2'))).toEqual({ back: 2n, pending: 1n, failed: 2n });
     expect(refundParts({ amount_refunded: '5' })).toEqual({ back: 5n, pending: 0n, failed: 0n });
   });
+
+  it.each([
+    ['0', invoice('0', '0'), []],
+    ['5', invoice('0', '0'), ['Refund of $5']],
+    ['2', invoice('0', '5'), ['Refund of $2 (failed)']],
+    ['2', invoice('5', '0'), ['Refund of $2 (pending)']],
+    ['5', invoice('1', '2'), ['Refund of $2', 'Refund of $1 (pending)', 'Refund of $2 (failed)']],
+    ['3', invoice('1', '2'), ['Refund of $3']],
+    ['3', undefined, ['Refund of $3']],
+  ])('%#: are named with their state on payments and credit notes', (amount, of, expected) => {
+    expect(refundTexts(amount, of, texts, (units) => `$${units}`)).toEqual(expected);
+  });
 });
 
 describe('a description', () => {
@@ -69,9 +82,9 @@ describe('a description', () => {
     ['deposit_plan_change', 'Deposit for the plan change', '更换方案的押金'],
     ['deposit_payment_change', 'Deposit for the new payment method', '更换支付方式的押金'],
     ['deposit_resume', 'Refundable deposit', '押金（可退）'],
-    ['deposit_overdraft', 'Deposit for overdraft protection', '透支保护押金'],
+    ['deposit_overdraft', 'Refundable deposit for overdraft protection', '透支保护押金'],
     ['overdraft_fee', 'Overdraft protection fee', '透支保护费'],
-    ['deposit_forfeited', 'Deposit forfeited', '押金抵扣'],
+    ['deposit_forfeited', 'Deposit used', '押金抵扣'],
     ['deposit_returned', 'Deposit returned', '退还押金'],
     ['top_up', 'Top-up', '充值'],
   ])('of the code %s is "%s" and "%s"', (description_code, en, zh) => {

@@ -120,6 +120,27 @@ export function refundState(
   return back >= toUnits(invoice.amount_paid) ? 'full' : 'partial';
 }
 
+const REFUND_TEXTS = { back: 'refunded', pending: 'refunded.pending', failed: 'refunded.failed' } as const;
+
+/**
+ * A refunded amount of an invoice, one text for each state of the money. The state is named if the whole invoice has one, or
+ * if the amount is all that was refunded of the invoice.
+ */
+export function refundTexts(
+  amount: string,
+  invoice: Refunded | undefined,
+  { t }: Pick<Texts, 't'>,
+  money: (units: string) => string,
+): string[] {
+  if (toUnits(amount) <= 0n) return [];
+  const parts = refundParts(invoice ?? {});
+  const states = (['back', 'pending', 'failed'] as const).filter((state) => parts[state] > 0n);
+  const [single] = states;
+  if (single && states.length === 1) return [t(`payment.${REFUND_TEXTS[single]}`, { amount: money(amount) })];
+  if (toUnits(amount) !== toUnits(invoice?.amount_refunded)) return [t('payment.refunded', { amount: money(amount) })];
+  return states.map((state) => t(`payment.${REFUND_TEXTS[state]}`, { amount: money(parts[state].toString()) }));
+}
+
 /** What paid an invoice: a card, a wallet, the account balance or a deposit. */
 export function sourceText(
   { source, paymentMethod }: Pick<InvoicePayment, 'source' | 'paymentMethod'>,
@@ -142,15 +163,20 @@ export function paidByText(
 type Credited = Pick<CreditNote, 'due_reduced' | 'to_balance' | 'refunded'>;
 
 /** Where the money of a credit note goes, one text for each destination. */
-export function creditTexts(note: Credited, { t }: Pick<Texts, 't'>, money: (units: string) => string): string[] {
+export function creditTexts(
+  note: Credited,
+  invoice: Refunded | undefined,
+  { t }: Pick<Texts, 't'>,
+  money: (units: string) => string,
+): string[] {
   const destinations = [
     ['credit.dueReduced', note.due_reduced],
     ['credit.toBalance', note.to_balance],
-    ['credit.refunded', note.refunded],
   ] as const;
-  return destinations
+  const texts = destinations
     .filter(([, units]) => toUnits(units) > 0n)
     .map(([key, units]) => t(key, { amount: money(units) }));
+  return [...texts, ...refundTexts(note.refunded, invoice, { t }, money)];
 }
 
 /** Invoices grouped by their day in the reader's time zone, in their order. */

@@ -48,7 +48,13 @@ describe('the next event of a subscription', () => {
   it('says what the account balance pays of a renewal', () => {
     const renewal = subscription({ next_invoice: { total: '3', amount: '1', at: NOW + DAY } });
     expect(nextText(renewal, texts.en)).toBe('Renews on Nov 21, 2026 for 3 SKT, 2 SKT of it from the account balance');
-    expect(nextText(renewal, texts.zh)).toBe('将于 2026年11月21日续订，费用 3 SKT，其中账户余额抵扣 2 SKT');
+    expect(nextText(renewal, texts.zh)).toBe('将于 2026年11月21日续费 3 SKT，其中账户余额抵扣 2 SKT');
+  });
+
+  it('says that the account balance pays all of a renewal', () => {
+    const renewal = subscription({ next_invoice: { total: '3', amount: '0', at: NOW + DAY } });
+    expect(nextText(renewal, texts.en)).toBe('Renews on Nov 21, 2026 for 3 SKT, paid from the account balance');
+    expect(nextText(renewal, texts.zh)).toBe('将于 2026年11月21日续费 3 SKT，由账户余额支付');
   });
 
   it('of a pause does not address the reader, who may be an administrator', () => {

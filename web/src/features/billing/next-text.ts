@@ -28,6 +28,7 @@ export function nextText(subscription: Subscription, texts: Texts): string {
       ? t('next.trialEnds', { date, amount: planText(subscription, texts) })
       : t('next.trialEndsOn', { date });
   const fromBalance = next ? balancePart(next) : 0n;
+  if (next?.amount === '0' && fromBalance > 0n) return t('next.renewsByBalance', { date, amount });
   if (fromBalance > 0n) {
     const balance = formatMoney(fromBalance.toString(), currency, language);
     return t('next.renewsFromBalance', { date, amount, balance });

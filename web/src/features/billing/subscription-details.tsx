@@ -29,6 +29,8 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
   const { paymentCurrency: currency, next_invoice: next, staking, mandate } = subscription;
   const money = (amount: string) => formatMoney(amount, currency, language);
   const day = (at: number) => eventDate(at, subscription, language);
+  const isCanceled = subscription.status === 'canceled';
+  const periodEnd = (isCanceled ? subscription.ended_at : null) ?? subscription.current_period_end;
   const items: DescriptionsProps['items'] = [
     {
       key: 'plan',
@@ -49,8 +51,8 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
     },
     {
       key: 'period',
-      label: t('facts.period'),
-      children: `${day(subscription.current_period_start)} – ${day(subscription.current_period_end)}`,
+      label: t(isCanceled ? 'facts.lastPeriod' : 'facts.period'),
+      children: `${day(subscription.current_period_start)} – ${day(periodEnd)}`,
     },
     {
       key: 'next',
@@ -60,7 +62,9 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
           {t('facts.nextOn', { amount: money(next.total), date: day(next.at) })}
           {balancePart(next) > 0n ? (
             <Typography.Text type="secondary">
-              {t('facts.nextFromBalance', { balance: money(balancePart(next).toString()) })}
+              {next.amount === '0'
+                ? t('facts.nextByBalance')
+                : t('facts.nextFromBalance', { balance: money(balancePart(next).toString()) })}
             </Typography.Text>
           ) : null}
         </Flex>

@@ -145,11 +145,30 @@ describe('the timeline', () => {
     [
       'one that has ended at the end of its period',
       { ...ending, status: 'canceled', ended_at: NOW, canceled_at: NOW - 5 * DAY },
-      ['started', 'canceled', 'ended'],
+      ['started', 'renewed', 'canceled', 'ended'],
+    ],
+    [
+      'one that has ended with its trial',
+      {
+        ...ending,
+        status: 'canceled',
+        trial_start: START,
+        trial_end: NOW,
+        current_period_start: START,
+        ended_at: NOW,
+      },
+      ['trialStarted', 'canceled', 'trialEnded', 'ended'],
     ],
     [
       'a canceled trial ends at once, without the end of the trial',
-      { status: 'canceled', trial_start: START, trial_end: END, canceled_at: NOW, ended_at: NOW },
+      {
+        status: 'canceled',
+        trial_start: START,
+        trial_end: END,
+        current_period_start: START,
+        canceled_at: NOW,
+        ended_at: NOW,
+      },
       ['trialStarted', 'ended'],
     ],
     [

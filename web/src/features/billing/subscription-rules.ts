@@ -78,7 +78,7 @@ export function timeline(subscription: Subscription, now: number): TimelineEvent
 
   add(trialStart !== null && trialStart === start ? 'trialStarted' : 'started', start);
   if (trialStart !== null && trialStart !== start) add('trialStarted', trialStart);
-  if (trialEnd !== null && (ended === null || trialEnd < ended))
+  if (trialEnd !== null && (ended === null || trialEnd <= ended))
     add(trialEnd <= now ? 'trialEnded' : 'trialEnds', trialEnd);
   const begun = subscription.current_period_start;
   // The period of an unpaid invoice is not a renewal.
@@ -86,8 +86,8 @@ export function timeline(subscription: Subscription, now: number): TimelineEvent
   const paid = unpaidSince === null || unpaidSince < begun;
   // A change of the interval, among others, starts a new cycle. Renewals begin later than the anchor of their cycle.
   const isRenewal = begun !== subscription.billing_cycle_anchor;
-  if (!isCanceled && paid && begun > start && begun !== trialEnd && begun <= now)
-    add(isRenewal ? 'renewed' : 'cycleStarted', begun);
+  const isBegun = ended === null ? begun <= now : begun < ended;
+  if (isBegun && paid && begun > start && begun !== trialEnd) add(isRenewal ? 'renewed' : 'cycleStarted', begun);
   if (!isCanceled) add('pastDue', unpaidSince);
   if (status === 'paused') add('paused', subscription.paused_at);
   if (isCanceled) {

@@ -14,7 +14,7 @@ export function SubscriptionTimeline({ subscription }: { subscription: Subscript
       items={timeline(subscription, now).map(({ name, at, coming }) => ({
         key: `${name}-${at}`,
         icon: coming ? <ClockCircleOutlined aria-label={t('event.coming')} /> : undefined,
-        color: coming ? 'gray' : undefined,
+        color: coming ? 'var(--text-2)' : undefined,
         content: (
           <span data-event={name}>
             <strong>{t(`event.${name}`)}</strong>

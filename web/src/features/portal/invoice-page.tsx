@@ -82,7 +82,9 @@ function Unpaid({ invoice, action }: { invoice: InvoiceDetail; action?: CollectA
             {invoice.next_payment_attempt ? (
               <p>{t('invoice.nextAttempt', { date: dateTimeText(invoice.next_payment_attempt * 1000, language) })}</p>
             ) : null}
-            <PayInvoice invoice={invoice} action={action} prominent />
+            <div style={{ marginTop: 12 }}>
+              <PayInvoice invoice={invoice} action={action} prominent />
+            </div>
           </>
         }
       />

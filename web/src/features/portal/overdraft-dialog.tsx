@@ -71,7 +71,7 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
             ) : null}
             {data && !data.sufficient ? (
               <Button type="primary" loading={isSigning} onClick={stake}>
-                {t(data.enabled ? 'overdraft.topUp' : 'overdraft.on')}
+                {data.enabled ? t('overdraft.topUp') : t('overdraft.on', { amount: money(data.required) })}
               </Button>
             ) : null}
           </>

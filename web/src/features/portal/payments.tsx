@@ -101,7 +101,12 @@ function Payment({ payment, withStatus }: { payment: PaymentIntent; withStatus: 
       <Flex gap={12} wrap>
         <Typography.Text type="secondary">
           <time dateTime={payment.created_at}>{dateTimeText(payment.created_at, language)}</time>
-          {method ? ` · ${methodText(method, { t })}` : ''}
+          {method ? (
+            <>
+              {' '}
+              <span style={{ whiteSpace: 'nowrap' }}>· {methodText(method, { t })}</span>
+            </>
+          ) : null}
         </Typography.Text>
         {link ? (
           <a href={link.url} target="_blank" rel="noopener noreferrer">

@@ -13,6 +13,7 @@ import { isPaidByAccount } from '@/features/billing/subscription-rules';
 import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
+import { formatMoney } from '@/lib/amount';
 import { dueNow, PlanPreviewLines, requiresDeposit } from './plan-preview';
 
 /** What the wallet has to sign before the plan changes. */
@@ -67,6 +68,8 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
     },
   });
   const isBusy = change.isPending || isSigning || check.isPending;
+  const due = preview ? dueNow(preview) : '0';
+  const money = (amount: string) => formatMoney(amount, subscription.paymentCurrency, texts.language);
   const failed = change.isError && !(change.error instanceof ApiError && change.error.code === 'PREVIEW_CHANGED');
   return (
     <Dialog
@@ -89,7 +92,7 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
               disabled={!confirmed}
               onClick={() => preview && change.mutate(preview)}
             >
-              {t('plan.action')}
+              {due === '0' ? t('plan.action') : t('plan.payAction', { amount: money(due) })}
             </Button>
           )}
         </>
@@ -110,7 +113,7 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
           <>
             <PlanPreviewLines preview={preview} currency={subscription.paymentCurrency} isLoading={isFetching} />
             <Checkbox checked={confirmed} onChange={(event) => setConfirmed(event.target.checked)}>
-              {t(dueNow(preview) === '0' ? 'plan.consentFree' : 'plan.consent')}
+              {t(due === '0' ? 'plan.consentFree' : 'plan.consent')}
             </Checkbox>
             {isPaidByAccount(subscription) ? (
               <Typography.Text type="secondary">

@@ -31,9 +31,13 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   if (requiresDeposit(preview)) totals.push(['deposit', t('plan.stake'), money(preview.stake)]);
   totals.push(['total', t('plan.total'), money(dueNow(preview))]);
   if (preview.credited !== '0') totals.push(['credited', t('plan.credited'), money(preview.credited)]);
+  // A plan that charges something now has a next payment above zero unless the balance covers it.
+  const isCovered = preview.next_amount === '0' && toUnits(preview.charge) > 0n;
   totals.push([
     'next',
-    t('plan.nextOn', { date: dateText(preview.current_period_end * 1000, language) }),
+    t(isCovered ? 'plan.nextByBalance' : 'plan.nextOn', {
+      date: dateText(preview.current_period_end * 1000, language),
+    }),
     money(preview.next_amount),
   ]);
   return (

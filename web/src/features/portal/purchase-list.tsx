@@ -40,6 +40,7 @@ export function Purchases() {
 function Purchase({ app, grants, isDownloadable }: PurchasedApp) {
   const { t, text } = useTexts();
   const name = text(app.title) || app.name;
+  const isDisputed = !isDownloadable && grants.some(({ status }) => status === 'suspended');
   const bundle = `/api/apps/${encodeURIComponent(app.did)}/${encodeURIComponent(app.version)}/bundle`;
   return (
     <li>
@@ -70,6 +71,11 @@ function Purchase({ app, grants, isDownloadable }: PurchasedApp) {
             >
               {t('portal.download', { version: app.version })}
             </Button>
+            {isDisputed ? (
+              <p>
+                <Typography.Text type="secondary">{t('portal.downloadDisputed')}</Typography.Text>
+              </p>
+            ) : null}
           </div>
         </Flex>
       </Card>

@@ -45,7 +45,7 @@ function SubscriptionCard({ subscription }: { subscription: Subscription }) {
   return (
     <li>
       <Card hoverable className={styles.card}>
-        <Flex justify="space-between" align="start" gap={12}>
+        <Flex justify="space-between" align="start" gap={12} wrap>
           <Typography.Title level={3}>
             <Link to="/customer/subscription/$id" params={{ id: subscription.id }} className={styles.cardLink}>
               {subscriptionName(subscription, texts)}

@@ -15,7 +15,7 @@ const WARM: Duration = Duration::from_secs(300);
 const MEMORY_RATIO_MAX: f64 = 1.3;
 const SPEED_RATIO_MAX: f64 = 2.0;
 /// The memory of a moment is the median of this time, so that no single request counts.
-const WINDOW: usize = 30;
+const WINDOW: usize = 60;
 const SECOND: Duration = Duration::from_secs(1);
 const PERCENTILE: usize = 99;
 

@@ -111,7 +111,7 @@ pub async fn clock(common: &Common, command: ClockCommand) -> Result<(), Failure
 /// Names what the clock differs from as the console does.
 fn describe_doubt(StoredDoubt { host, doubt, at, .. }: &StoredDoubt) -> String {
     let source = match doubt.source {
-        TimeSource::Uptime => "the time that has passed since the machine was started",
+        TimeSource::Uptime => "what the uptime of the machine implies",
         TimeSource::Database => "the clock of the database server",
         TimeSource::Network => "the clock of a payment network",
         TimeSource::Mark => "the time that the store has seen before",

@@ -293,7 +293,7 @@ fn the_email_about_a_start_announces_no_renewal_to_a_subscription_that_will_end(
     let subscription = ending(CancelReason::CancellationRequested);
     let text = both(&BillingEmailContent::Started { plan: plan(subscription), first_invoice: None }, MethodKind::Arcblock);
     assert!(text.contains("It will end on 21 December 2026, 10:00 UTC and won't renew.") && !text.contains("automatically"), "{text}");
-    assert!(text.contains("订阅将于 2026年12月21日 10:00 UTC 结束，不会再续订。") && !text.contains("自动续订"), "{text}");
+    assert!(text.contains("订阅将于 2026年12月21日 10:00 UTC 结束，不会再续费。") && !text.contains("自动续费"), "{text}");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn subject(receipt: &Receipt, language: Language) -> String {
         Some(ReceiptSubscription { title, reason: BillingReason::SubscriptionCycle, .. }) => translate(
             language,
             format!("{title} renewed: your receipt from {store_name} ({invoice_number})"),
-            format!("{title} 已续订：{store_name} 付款收据（{invoice_number}）"),
+            format!("{title} 已续费：{store_name} 付款收据（{invoice_number}）"),
         ),
         _ => translate(
             language,
@@ -150,7 +150,7 @@ fn subject(receipt: &Receipt, language: Language) -> String {
 fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
     let title = &subscription.title;
     let (english, chinese) = match subscription.reason {
-        BillingReason::SubscriptionCycle => (format!("This payment renews {title}."), format!("本次付款用于续订 {title}。")),
+        BillingReason::SubscriptionCycle => (format!("This payment renews {title}."), format!("本次付款用于续费 {title}。")),
         BillingReason::SubscriptionUpdate => (
             format!("This payment is for changing your {title} plan. We deducted the unused part of your previous plan."),
             format!("本次付款用于更换 {title} 的方案，原方案未使用的部分已抵扣。"),

@@ -68,7 +68,7 @@ impl TemplateWriter<'_> {
             self.paragraph(format!("Your free trial of {title} ends on {end}."), format!("你的 {title} 免费试用将于 {end} 结束。")),
             self.paragraph(
                 format!("Your subscription renews automatically when the trial ends unless you cancel. Price after the trial: {price}."),
-                format!("试用结束后会自动续订，价格：{price}。如不想继续，请在试用结束前取消。"),
+                format!("试用结束后会自动续费，价格：{price}。如不想继续，请在试用结束前取消。"),
             ),
             self.items(plan),
             self.subscription_link(subscription),
@@ -88,7 +88,7 @@ impl TemplateWriter<'_> {
         let why = match cancel_reason(subscription) {
             Some(CancelReason::StakeRevoked) => self.translate(
                 format!("You withdrew the refundable deposit for your {title} subscription, so it won't renew."),
-                format!("你已取回 {title} 订阅的押金，因此订阅不会再续订。"),
+                format!("你已取回 {title} 订阅的押金，因此订阅不会再续费。"),
             ),
             Some(CancelReason::PaymentFailed) => self.translate(
                 format!("Your {title} subscription was canceled because its payment was overdue for too long."),

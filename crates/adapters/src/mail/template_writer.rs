@@ -132,7 +132,7 @@ impl TemplateWriter<'_> {
         match (subscription.ends_at(), subscription.status) {
             (Some(end), _) => {
                 let end = self.time(end);
-                self.paragraph(format!("It will end on {end} and won't renew."), format!("订阅将于 {end} 结束，不会再续订。"))
+                self.paragraph(format!("It will end on {end} and won't renew."), format!("订阅将于 {end} 结束，不会再续费。"))
             }
             (None, SubscriptionStatus::Paused) => {
                 self.paragraph("It is paused. You won't be charged until it resumes.", "订阅处于暂停状态，恢复前不会扣款。")
@@ -143,12 +143,12 @@ impl TemplateWriter<'_> {
                     format!(
                         "Your subscription renews automatically when the trial ends unless you cancel. Price after the trial: {price}."
                     ),
-                    format!("试用结束后会自动续订，价格：{price}。如不想继续，请在试用结束前取消。"),
+                    format!("试用结束后会自动续费，价格：{price}。如不想继续，请在试用结束前取消。"),
                 )
             }
             (None, _) => {
                 let next = self.time(subscription.period.end);
-                self.paragraph(format!("It renews automatically. Next payment: {next}."), format!("订阅会自动续订，下次扣款时间：{next}。"))
+                self.paragraph(format!("It renews automatically. Next payment: {next}."), format!("订阅会自动续费，下次扣款时间：{next}。"))
             }
         }
     }

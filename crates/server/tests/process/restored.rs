@@ -4,6 +4,7 @@
 mod check;
 
 use crate::backup::{printed, shop};
+use crate::buyer::Plan;
 use crate::crash::links;
 use crate::drain::drain_submitted;
 use crate::plans::{Payer, insert_subscriptions};
@@ -23,6 +24,7 @@ const PAYERS: u32 = 3;
 const SUBSCRIPTIONS: u64 = 30;
 /// The customers who buy while the backup is taken.
 const SHOPPERS: u64 = 3;
+const GOOD: &str = "4242424242424242";
 /// Payments of orders before the backup is taken, and payments after it.
 const ORDERS: u64 = 4;
 
@@ -92,5 +94,5 @@ async fn original(folder: &Path) -> Original {
     let (numbers, paid) = (numbers(&books).await, paid(&books).await);
     souk.kill().await;
     let networks = Database::open_file(&original.data.join("sandbox.db")).await.expect("opens");
-    Original { archive, networks, renewals: SUBSCRIPTIONS, charged, numbers, paid, links }
+    Original { archive, networks, renewals: SUBSCRIPTIONS, charged, numbers, paid, links, plans: vec![Plan::Wallet, Plan::Card(GOOD)] }
 }

@@ -166,14 +166,21 @@ fn translate(language: Language, key: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// The billing interval in a form of the price catalogue: `per` ("per month") or `slash` ("/ month"). Longer intervals have one form.
-fn interval_text(cycle: &RecurringInterval, form: &str, language: Language) -> String {
+/// The billing interval in words: "per month", "every 2 weeks".
+fn interval_text(cycle: &RecurringInterval, language: Language) -> String {
     match (cycle.interval, cycle.count) {
-        (interval, 1) => translate(language, &format!("interval.{form}.{}", interval.name()), &[]),
+        (interval, 1) => translate(language, &format!("interval.per.{}", interval.name()), &[]),
         (Interval::Month, 3) => translate(language, "interval.every3Months", &[]),
         (Interval::Month, 6) => translate(language, "interval.every6Months", &[]),
         (interval, count) => translate(language, &format!("interval.every.{}", interval.name()), &[("n", &count.to_string())]),
     }
+}
+
+/// The billing interval after an amount, as on the page (`web/src/i18n/price.ts`): "/ month", "every 2 weeks", "/ 季度".
+fn interval_after_amount(cycle: &RecurringInterval, language: Language) -> String {
+    let text = interval_text(cycle, language);
+    let short = text.strip_prefix("per ").or_else(|| text.strip_prefix('每').map(str::trim_start)).map(|rest| format!("/ {rest}"));
+    short.unwrap_or(text)
 }
 
 impl CheckoutPrerender {
@@ -200,11 +207,8 @@ impl CheckoutPrerender {
             None => (translate(language, "headline.buy", &[("name", name)]), price.to_owned(), None),
             Some((days, cycle)) => {
                 let key = if *days == 1 && language == Language::English { "trial.day_one" } else { "trial.day_other" };
-                let amount = translate(
-                    language,
-                    "price.renewal",
-                    &[("amount", price), ("interval", interval_text(cycle, "per", language).as_str())],
-                );
+                let amount =
+                    translate(language, "price.renewal", &[("amount", price), ("interval", interval_text(cycle, language).as_str())]);
                 let free = translate(language, key, &[("count", days.to_string().as_str())]);
                 let (large, then) = match &self.total {
                     None => (free, translate(language, "price.then", &[("amount", amount.as_str())])),
@@ -220,7 +224,7 @@ impl CheckoutPrerender {
         let deposit =
             self.deposit.as_ref().map(|amount| translate(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
         let deposit = deposit.map(|text| format!("<p class=\"checkout-detail\">{}</p>", escaped(&text))).unwrap_or_default();
-        let interval = self.trial.as_ref().map(|(_, cycle)| interval_text(cycle, "slash", language));
+        let interval = self.trial.as_ref().map(|(_, cycle)| interval_after_amount(cycle, language));
         let interval =
             interval.map(|interval| format!("<small class=\"checkout-detail\">{}</small>", escaped(&interval))).unwrap_or_default();
         let picture = match &self.picture {
@@ -270,15 +274,18 @@ mod tests {
 
     #[test]
     fn intervals_have_the_words_of_the_page() {
-        let text = |interval, count, form, language| {
+        type Form = fn(&RecurringInterval, Language) -> String;
+        let text = |interval, count, form: Form, language| {
             let cycle = RecurringInterval::new(interval, count, Anchoring::Fixed).expect("a cycle");
-            interval_text(&cycle, form, language)
+            form(&cycle, language)
         };
-        assert_eq!(text(Interval::Month, 1, "per", Language::English), "per month");
-        assert_eq!(text(Interval::Year, 1, "slash", Language::Chinese), "/ 年");
-        assert_eq!(text(Interval::Week, 2, "slash", Language::English), "every 2 weeks");
-        assert_eq!(text(Interval::Month, 3, "per", Language::Chinese), "每季度");
-        assert_eq!(text(Interval::Month, 6, "slash", Language::Chinese), "每半年");
+        assert_eq!(text(Interval::Month, 1, interval_text, Language::English), "per month");
+        assert_eq!(text(Interval::Month, 1, interval_after_amount, Language::English), "/ month");
+        assert_eq!(text(Interval::Year, 1, interval_after_amount, Language::Chinese), "/ 年");
+        assert_eq!(text(Interval::Week, 2, interval_after_amount, Language::English), "every 2 weeks");
+        assert_eq!(text(Interval::Month, 3, interval_text, Language::Chinese), "每季度");
+        assert_eq!(text(Interval::Month, 6, interval_after_amount, Language::Chinese), "/ 半年");
+        assert_eq!(text(Interval::Month, 4, interval_after_amount, Language::Chinese), "/ 4 个月");
     }
 
     #[test]

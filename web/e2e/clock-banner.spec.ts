@@ -13,7 +13,7 @@ for (const display of displaySettings) {
     const recorded = await serve(page, { signedIn: true, role: 'owner', billing: { storeClock: wrong } });
     await page.goto('/console/stakes');
     const banner = page.getByRole('alert');
-    await expect(banner).toContainText(/3650 days ahead|快 3650 天/);
+    await expect(banner).toContainText(/3,650 days ahead|快 3,650 天/);
     await expectAccessible(page);
     await banner.getByRole('button').click();
     await expectAccessible(page);

@@ -136,7 +136,7 @@ for (const display of displaySettings) {
     await applyDisplaySettings(page, display);
     await serve(page, { signedIn: true, role: 'owner', billing: { findings } });
     await page.goto('/console/doctor');
-    await expect(page.getByText(/112 MB free at \/data on shop-1|shop-1 上的 \/data 仅剩 112 MB/)).toBeVisible();
+    await expect(page.getByText(/112\sMB free at \/data on shop-1|shop-1 上的 \/data 仅剩 112\sMB/)).toBeVisible();
     await expect(page.getByText(/--trusted-proxy 10\.0\.0\.9/)).toBeVisible();
     await expect(page.getByRole('link', { name: /^Show what is on hold$|^查看暂停计费的订阅$/ })).toHaveCount(1);
     await expect(page.getByRole('link', { name: /^Show payments on hold$|^查看待处理的付款$/ })).toHaveCount(1);

@@ -28,7 +28,6 @@ const WORKERS: usize = 8;
 const CONCURRENCY: usize = 32;
 const LATENCY: Duration = Duration::from_millis(50);
 const QUARTER: Duration = Duration::from_secs(90 * 86_400);
-const YEAR: Duration = Duration::from_secs(360 * 86_400);
 
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
@@ -191,16 +190,16 @@ pub async fn invoice_page() -> Vec<Figure> {
 }
 
 /// Advances the test clock of a customer with 1,000 monthly subscriptions by a year. A quarter passes first, after which PostgreSQL knows
-/// that its tables have grown: a store knows that after its first minutes, but it would plan this whole year for empty tables.
+/// that its tables have grown: a store knows that after its first minutes, but it would plan this whole year for empty tables. The databases
+/// take turns, so that a slow moment of the machine meets both.
 pub async fn clock_year() -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for setup in Setup::both(1_000, Duration::ZERO).await {
-        let id = ClockId::parse("clock_bench").expect("an id");
-        let customer_id = CustomerId::parse("cus_storm_0").expect("an id");
+    let id = ClockId::parse("clock_bench").expect("an id");
+    let setups = Setup::both(1_000, Duration::ZERO).await;
+    for setup in &setups {
         let clock = TestClock {
             id: id.clone(),
             name: "A year".to_owned(),
-            customer_id,
+            customer_id: CustomerId::parse("cus_storm_0").expect("an id"),
             now: setup.now,
             target: None,
             timeline: Vec::new(),
@@ -212,15 +211,21 @@ pub async fn clock_year() -> Vec<Figure> {
         setup.write("UPDATE subscriptions SET clock_id = 'clock_bench', customer_id = 'cus_storm_0'").await;
         advance(&setup.ctx, &id, setup.now.plus(QUARTER)).await;
         setup.settle().await;
-        let begun = Instant::now();
-        advance(&setup.ctx, &id, setup.now.plus(QUARTER + YEAR)).await;
-        let value = begun.elapsed().as_secs_f64();
-        // SQLite is measured first, as the reference for PostgreSQL.
-        let baseline = figures.first().map(|sqlite: &Figure| sqlite.value);
-        let aim = if baseline.is_some() { 1.5 } else { f64::INFINITY };
-        figures.push(Figure { name: setup.name("clock_year"), value, unit: "s", baseline, aim });
     }
-    figures
+    let mut seconds = vec![0.0; setups.len()];
+    for passed in 1..=4 {
+        for (seconds, setup) in seconds.iter_mut().zip(&setups) {
+            let begun = Instant::now();
+            advance(&setup.ctx, &id, setup.now.plus(QUARTER + QUARTER * passed)).await;
+            *seconds += begun.elapsed().as_secs_f64();
+        }
+    }
+    let figures = setups.iter().zip(&seconds).enumerate().map(|(index, (setup, &value))| {
+        // SQLite is the reference for PostgreSQL.
+        let (baseline, aim) = if index == 0 { (None, f64::INFINITY) } else { (Some(seconds[0]), 1.5) };
+        Figure { name: setup.name("clock_year"), value, unit: "s", baseline, aim }
+    });
+    figures.collect()
 }
 
 async fn advance(ctx: &Context, clock: &ClockId, target: Timestamp) {

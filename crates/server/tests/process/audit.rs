@@ -61,11 +61,15 @@ pub async fn audit(client: &StoreClient, database: &Database) -> Vec<Count> {
     counts
 }
 
-/// Checks that every paid invoice has a receipt among the emails in the data folder.
-pub async fn receipts(database: &Database, mails: &Path) -> Count {
-    let written: BTreeSet<String> = std::fs::read_dir(mails)
-        .map(|files| files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect())
-        .unwrap_or_default();
+/// The names of the emails in a folder.
+pub fn emails_in(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".eml")).collect()
+}
+
+/// Checks that every paid invoice has a receipt among the emails with these names.
+pub async fn receipts(database: &Database, written: &BTreeSet<String>) -> Count {
     let paid = all(database, "SELECT id FROM invoices WHERE status = 'paid' AND total > $1", Amount::ZERO).await;
     let ids: Vec<String> = paid.iter().map(|row| row.get("id").expect("an id")).collect();
     let missing = ids.iter().filter(|id| !written.iter().any(|name| name.contains(id.as_str()))).cloned().collect();

@@ -1,6 +1,6 @@
 //! Kills the process at random moments during purchases, then audits the result (invariants 1, 3, 4, 5, 6, 8, 11).
 
-use crate::audit::{audit, receipts, report};
+use crate::audit::{audit, emails_in, receipts, report};
 use crate::buyer::{Buyer, End, Plan, any_number, below};
 use crate::drain::drain;
 use crate::souk::Settings;
@@ -79,7 +79,7 @@ async fn run(name: &str, settings: &Settings, address: &str) {
     let left = drain(&database).await;
     let drained = drained.elapsed();
     let mut counts = audit(&client, &database).await;
-    counts.push(receipts(&database, &settings.data.join("mail")).await);
+    counts.push(receipts(&database, &emails_in(&settings.data.join("mail"))).await);
     let complete = bought.iter().filter(|end| matches!(end, End::Complete(_))).count();
     let title = format!(
         "{name}: killed {rounds} times in {} s, drained in {} s; {} purchases begun, {complete} seen complete by their visitors",

@@ -1,6 +1,6 @@
 //! Two processes on one PostgreSQL and one Redis share the work, and a flushed Redis loses none of it (invariant 6).
 
-use crate::audit::{audit, receipts, report};
+use crate::audit::{audit, emails_in, receipts, report};
 use crate::buyer::{Buyer, End, GOOD, Plan};
 use crate::crash::links;
 use crate::drain::drain;
@@ -63,7 +63,7 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
 
     let left = drain(&database).await;
     let mut counts = audit(&client, &database).await;
-    counts.push(receipts(&database, &folder.path().join("mail")).await);
+    counts.push(receipts(&database, &emails_in(&folder.path().join("mail"))).await);
     let complete = bought.iter().filter(|end| matches!(end, End::Complete(_))).count();
     let jobs = [jobs(&first), jobs(&second)];
     let title = format!(

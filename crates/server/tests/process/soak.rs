@@ -4,6 +4,7 @@
 //! `make soak` runs for 30 minutes, `make test` for two, and `SOAK_MINUTES` selects another length.
 
 mod disturbances;
+mod emails;
 mod losses;
 mod measures;
 mod shoppers;
@@ -20,6 +21,7 @@ use crate::souk::{Settings, Souk};
 use crate::store_client::StoreClient;
 use crate::storm::{check_sooner, count};
 use disturbances::{Disturber, OPEN_FILES};
+use emails::Emails;
 use measures::{Measures, Memory, Speed};
 use shoppers::Shop;
 use souk_adapters::persistence::Database;
@@ -164,6 +166,7 @@ async fn soak_of_kills_hanging_networks_and_strangers_loses_and_doubles_nothing(
         shoppers.spawn(Arc::clone(&shop).shop(number));
     }
     let memory = Memory::watch(&survivor, begun);
+    let emails = Emails::watch(stage.settings.data.join("mail"));
     let targets = [address_of(&survivor.address), address_of(&killed.address)];
     let strangers = strangers::harass(Arc::clone(&stage.measures), targets, shop.links().to_vec(), begun, minutes);
     let disturber = Disturber { stage: &stage, survivor: survivor.address.clone(), victim, begun, minutes, seed };
@@ -187,7 +190,7 @@ async fn soak_of_kills_hanging_networks_and_strangers_loses_and_doubles_nothing(
         left = drain_submitted(&stage.database).await;
     }
     let speed = Speed::of(&stage.client, &stage.measures);
-    let counts = losses::count_losses(&stage, &shop, &payers).await;
+    let counts = losses::count_losses(&stage, &shop, &payers, &emails.stop()).await;
     let did = stage.measures.done();
     let title = format!(
         "soak of {minutes} minutes, {SEED}={seed}: {} purchases begun, {} seen complete, {} refunded, {} renewals; {} kills, Redis emptied \

@@ -25,7 +25,7 @@ const REFUNDS: &str = "SELECT i.session_id, count(r.id) AS n, count(CASE WHEN r.
 const CARD_ATTEMPTS: &str =
     "SELECT a.id, i.session_id FROM attempts a JOIN payment_intents i ON i.id = a.subject WHERE i.session_id IS NOT NULL";
 
-pub async fn count_losses(stage: &Stage, shop: &Shop, payers: &[Payer]) -> Vec<Count> {
+pub async fn count_losses(stage: &Stage, shop: &Shop, payers: &[Payer], emails: &BTreeSet<String>) -> Vec<Count> {
     let database = &stage.database;
     let sessions = Sessions::read(database).await;
     let failures = stage.client.failures.lock().expect("no panic").clone();
@@ -36,7 +36,7 @@ pub async fn count_losses(stage: &Stage, shop: &Shop, payers: &[Payer]) -> Vec<C
         renewals(database).await,
         charges(database, payers).await,
         refunds(database, &shop.refunded()).await,
-        receipts(database, &stage.settings.data.join("mail")).await,
+        receipts(database, emails).await,
         all_delivered(database).await,
         verified(stage).await,
         count("answers with status 500", failures.len(), failures),

@@ -55,7 +55,8 @@ started=
 for _ in 1 2 3 4 5; do
     port=$(free_port)
     settings="-c port=$port -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c fsync=${SERVICES_FSYNC:-off}"
-    [ "${SERVICES_FSYNC:-off}" = on ] || settings="$settings -c synchronous_commit=off -c full_page_writes=off"
+    # A test's database is dropped before a vacuum would pay off.
+    [ "${SERVICES_FSYNC:-off}" = on ] || settings="$settings -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off"
     if as_owner "$bin/pg_ctl" -D "$folder/pg" -l "$folder/pg/server.log" -w -t 30 -o "$settings" start >/dev/null 2>&1; then started=yes; break; fi
 done
 [ -n "$started" ] || { echo "services.sh: PostgreSQL did not start" >&2; cat "$folder/pg/server.log" >&2 || true; exit 69; }

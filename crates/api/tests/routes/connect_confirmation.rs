@@ -6,14 +6,14 @@ use crate::app::signing::{
 };
 use crate::app::{Buyer, TestApp};
 use serde_json::json;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::access::Wallet;
 use souk_domain::checkout::{self, TransferError};
 use souk_domain::payment::{self, Purpose, PurposeKind, SigningStep, WalletSignature, check_due};
 use souk_domain::shared::SessionId;
 use std::time::{Duration, Instant};
 
-on_both! {
+on_one! {
     async fn the_wallet_is_told_that_the_network_refused_its_transfer(db: &TestDatabase) {
         let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;

@@ -4,7 +4,7 @@ use crate::app::plans::SKT;
 use crate::app::signing::{assert_confirming, change_currency, pay, sign, wait_for_status};
 use crate::app::{Buyer, Connect, Plans, TestApp, signed_claim, wallet};
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::Stake;
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::expire_connect_sessions;
@@ -34,7 +34,7 @@ fn assert_repeatable(answer: &Value, started_at: Instant) {
     assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
 }
 
-on_both! {
+on_one! {
     async fn a_question_to_a_slow_network_before_a_signature_can_be_repeated_and_stores_nothing_later(db: &TestDatabase) {
         let app = TestApp::with_gas(db).await;
         let (alice, connect) = request_restake(&app).await;

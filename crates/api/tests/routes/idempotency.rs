@@ -3,7 +3,7 @@
 use crate::app::{Answer, Browser, Buyer, TestApp, form};
 use poem::http::Method;
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use std::time::Duration;
 
 async fn put(buyer: &Buyer, session: &str, key: &str, body: &Value) -> Answer {
@@ -159,7 +159,7 @@ async fn a_call_that_died_before_it_had_created_its_object_is_reported_and_not_r
     app.finish().await;
 }
 
-on_both! {
+on_one! {
     async fn after_a_network_failure_the_answer_is_rebuilt_from_the_order(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

@@ -3,7 +3,7 @@
 use crate::app::plans::no_stake;
 use crate::app::{ACCEPTED, Buyer, Connect, Plans, Terms, TestApp, page_tokens};
 use serde_json::{Value, json};
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::privacy::{ERASURES_PER_HOUR, EXPORTS_PER_HOUR};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const NAMED: &str = "SELECT count(*) AS n FROM attempts WHERE client_secret IS N
 /// The subscriptions whose customer has written about the cancellation.
 const COMMENTED: &str = "SELECT count(*) AS n FROM subscriptions WHERE CAST(cancellation AS TEXT) LIKE '%moved away%'";
 
-on_both! {
+on_one! {
     async fn an_erasure_removes_names_and_cards_of_payments_here_and_at_the_card_processor(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;

@@ -31,7 +31,7 @@ const ORDERS: u64 = 4;
 /// Lets subscriptions become due one after another, so that renewals surround the backup.
 async fn spread_due_times(database: &Database) {
     let later = ["anchor", "period_start", "period_end", "due_at"]
-        .map(|column| format!("{column} = {column} + (CAST(substr(id, -8) AS INTEGER) - 10000000) * 300000"));
+        .map(|column| format!("{column} = {column} + (CAST(substr(id, -8) AS INTEGER) - 10000000) * 600000"));
     let update = format!("UPDATE subscriptions SET {} WHERE id LIKE 'sub!_storm!_%' ESCAPE '!'", later.join(", "));
     let mut connection = database.begin().await.expect("begins");
     assert_ne!(connection.query(update.leak()).execute().await.expect("writes"), 0);

@@ -6,7 +6,7 @@ use crate::cards::bench::ACCEPTED;
 use crate::catalogue::price;
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
@@ -157,7 +157,7 @@ impl Shop {
     }
 }
 
-on_both! {
+on_one! {
     async fn case_1_upgrade_in_the_middle_of_a_month_by_card(db: &TestDatabase) {
         let shop = Shop::open(db).await;
         let small = shop.plan("price_small", 1_000, MONTHLY).await;

@@ -5,7 +5,7 @@ use super::bench::{Billing, DAY, MONTHLY, at_once};
 use super::plans::subscribed;
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{self, RefundChoice, Requester, STAKE_WAITING, StakeChoice, StakeStatus};
 use souk_domain::payment::{Decline, Refund, RefundStatus};
@@ -89,7 +89,7 @@ async fn return_without_gas(db: &TestDatabase, generation: Generation, fault: Op
     billing.is_sound().await;
 }
 
-on_both! {
+on_one! {
     async fn a_refund_without_gas_is_sent_once_the_store_has_staked(db: &TestDatabase) {
         refund_without_gas(db, Generation::Current, None).await;
     }

@@ -10,7 +10,7 @@ use super::stake_growth::{place_missing_stake, shown, sign_delegation};
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{self, PlanChoice, PlanOrder, PlanSwitch, Requester, StakeStatus, SubscriptionError};
 use souk_domain::payment::{Decline, check_due};
 use souk_domain::shared::Amount;
@@ -55,7 +55,7 @@ async fn work_for_days(billing: &Billing) {
     }
 }
 
-on_both! {
+on_one! {
     async fn a_deposit_that_is_due_for_return_is_returned_after_its_plan_was_ordered_again(db: &TestDatabase) {
         let billing = secured(db).await;
         place_in_vain(&billing).await;

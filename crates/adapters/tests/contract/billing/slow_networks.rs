@@ -5,7 +5,7 @@ use super::gas_retries::{GAS_PRICE, generation_for, stake_for_gas};
 use super::plans::subscribed;
 use crate::ledger::bench::UNIT;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_domain::billing::{self, InvoiceStatus, STAKE_WAITING, Scope, StakeStatus, Subscription};
 use souk_domain::context::Context;
 use souk_domain::payment::{self, BreakerStatus, Breakers, FAILURES_MAX, Method, MethodSettings};
@@ -48,7 +48,7 @@ fn open(breakers: &Breakers, billing: &Billing) {
     }
 }
 
-on_both! {
+on_one! {
     async fn charges_wait_while_a_network_does_not_answer_and_each_is_paid_once_afterwards(db: &TestDatabase) {
         const MANY: usize = 9;
         let billing = Billing::open(db, 10).await;

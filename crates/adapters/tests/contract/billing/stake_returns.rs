@@ -5,7 +5,7 @@ use super::stake_growth::{permitted, place_missing_stake, shown, sign_mandate};
 use crate::checkout_fixtures::{id, session};
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{self, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeStatus};
 use souk_domain::checkout::{self, Session};
@@ -37,7 +37,7 @@ async fn declined_then_returned(billing: &Billing, reason: ReleaseReason) {
     assert_eq!(billing.process_due_stakes().await, 0);
 }
 
-on_both! {
+on_one! {
     async fn the_stake_of_an_abandoned_checkout_is_returned_by_a_retry(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;

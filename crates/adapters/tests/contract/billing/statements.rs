@@ -4,7 +4,7 @@
 use super::bench::{Billing, DAY, MONTHLY, at_once, refund_order};
 use crate::checkout_fixtures::{id, intent, invoice_item, wallet_attempt};
 use crate::ledger::bench::UNIT;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::persistence::statement_counter::{Recorded, recorded};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
@@ -203,7 +203,7 @@ impl Billing {
     }
 }
 
-on_both! {
+on_one! {
     async fn a_renewal_of_many_licensed_items(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let one = billing.renew(&billing.of_items("a", 1, MONTHLY, DAY * 30).await).await;

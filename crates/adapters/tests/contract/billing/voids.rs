@@ -3,7 +3,7 @@
 use super::bench::{Billing, DAY, MONTHLY, planned};
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
-use souk_adapters::on_both;
+use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
     self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus, VoidError,
@@ -26,7 +26,7 @@ async fn unpaid(db: &TestDatabase, by_balance: u128) -> Billing {
     billing
 }
 
-on_both! {
+on_one! {
     async fn a_void_invoice_returns_its_balance_and_a_credit_note_covers_everything(db: &TestDatabase) {
         let billing = unpaid(db, 300).await;
         let overdue = billing.last().await;

@@ -1,11 +1,13 @@
 #!/bin/bash
 # e2e.sh [PLAYWRIGHT ARGUMENTS...]: runs the browser tests against the real binary, with demo data in a temporary folder.
 # MATRIX=all covers every language, width and color scheme. The tests in web/e2e/gas run against a second store, those in
-# web/e2e/sandbox-off against a third.
+# web/e2e/sandbox-off against a third, those in web/e2e/publishing against a fourth.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/need.sh headless-shell fonts
+scripts/need.sh headless-shell fonts faketime
 scripts/web.sh build
+# Tests run its commands as well.
+export SOUK_BINARY; SOUK_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/souk")
 
 root=$(mktemp -d "$(scripts/temp-parent.sh)/souk-e2e.XXXXXX")
 # A browser that is shutting down may still write there; that must not fail the run.
@@ -18,7 +20,7 @@ start() {
     # Created before the server starts, because the loop below reads it immediately.
     : >"$folder/out"
     # The owner signs in once, before tests that take longer than the default.
-    SOUK_SIGN_IN_AGAIN_MINUTES=1440 "${CARGO_TARGET_DIR:-target}/debug/souk" serve --data "$folder/data" "$@" >"$folder/out" 2>"$folder/log" &
+    SOUK_SIGN_IN_AGAIN_MINUTES=1440 "$SOUK_BINARY" serve --data "$folder/data" "$@" >"$folder/out" 2>"$folder/log" &
     server=$!
     SOUK_URL=
     for _ in $(seq 300); do
@@ -64,6 +66,17 @@ off() {
     NETWORK=off browse --project off "$@"
 }
 
+# A store whose settings of publishing are changed. Then a day passes on its machine: access tokens live that long at least.
+publishing() {
+    start --demo --listen 127.0.0.1:0
+    NETWORK=publishing browse --project story "$@"
+    stop
+    # The clock that timeouts use stays.
+    export FAKETIME=+25h FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_LIBRARY; FAKETIME_LIBRARY=$(ls /usr/lib/*/faketime/libfaketimeMT.so.1)
+    LD_PRELOAD=$FAKETIME_LIBRARY start --demo --listen "${SOUK_URL#http://}"
+    NETWORK=publishing browse --project later
+}
+
 # Runs the tests of a network against a store of its own.
 run() (
     set -e
@@ -84,14 +97,14 @@ run() (
     "$network" "$@"
 )
 
-# NETWORK=free, gas or off selects one; with arguments for Playwright alone, it is free.
+# NETWORK=free, gas, off or publishing selects one; with arguments for Playwright alone, it is free.
 if [ -n "${NETWORK:-}" ] || [ "$#" -gt 0 ]; then
     run "${NETWORK:-free}" "$@"
     exit
 fi
-# The two small ones beside the large one: their stores and browsers mostly wait.
+# The small ones beside the large one: their stores and browsers mostly wait.
 others=()
-for network in gas off; do
+for network in gas off publishing; do
     run "$network" >"$root/$network.txt" 2>&1 &
     others+=("$network:$!")
 done

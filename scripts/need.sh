@@ -1,9 +1,9 @@
 #!/bin/sh
-# need.sh NAME...: installs absent tools with apt. Names: postgresql redis chromium headless-shell fonts poppler python.
+# need.sh NAME...: installs absent tools with apt. Names: postgresql redis chromium headless-shell fonts poppler python faketime openssl.
 # Services of the installed packages are not started.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|headless-shell|fonts|poppler|python ..." >&2; exit 64; }
+[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|headless-shell|fonts|poppler|python|faketime|openssl ..." >&2; exit 64; }
 
 present() {
     case $1 in
@@ -14,7 +14,9 @@ present() {
         fonts) ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 ;;
         poppler) command -v pdftotext >/dev/null ;;
         python) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
-        *) echo "need.sh: unknown name $1; expected postgresql, redis, chromium, headless-shell, fonts, poppler or python" >&2; exit 64 ;;
+        faketime) ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 ;;
+        openssl) command -v openssl >/dev/null ;;
+        *) echo "need.sh: unknown name $1; expected postgresql, redis, chromium, headless-shell, fonts, poppler, python, faketime or openssl" >&2; exit 64 ;;
     esac
 }
 
@@ -27,6 +29,8 @@ package() {
         fonts) echo fonts-noto-cjk ;;
         poppler) echo poppler-utils ;;
         python) echo python3-venv ;;
+        faketime) echo libfaketime ;;
+        openssl) echo openssl ;;
     esac
 }
 

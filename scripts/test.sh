@@ -30,7 +30,7 @@ web_log=$(mktemp)
 api_log=$(mktemp)
 
 step "tools"
-scripts/need.sh postgresql redis headless-shell fonts poppler
+scripts/need.sh postgresql redis headless-shell fonts poppler faketime openssl
 scripts/web.sh install
 BEAN_CHECK=$(scripts/beancount.sh)
 export BEAN_CHECK

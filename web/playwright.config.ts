@@ -1,4 +1,4 @@
-import { defineConfig, devices } from '@playwright/test';
+import { defineConfig, devices, type PlaywrightTestConfig } from '@playwright/test';
 
 /**
  * Browser tests. `desktop` and `phone` mock the API (`e2e/fixtures`) and need only the built pages, which `vite
@@ -14,7 +14,10 @@ const PHONE_FLOW = /\bon a phone\b|\bon-screen keyboard\b|\bhorizontal scroll|\b
 /** Tests that mock the API. The pattern does not depend on the folder of the repository, which globs like `server/**` also match. */
 const MOCKED = /\/e2e\/[^/]+\.spec\.ts$/;
 const server = process.env.SOUK_URL;
-/** `gas`: the server's ledger charges gas. `off`: the server's sandbox is on at first, and then switched off. */
+/**
+ * `gas`: the server's ledger charges gas. `off`: the server's sandbox is on at first, and then switched off.
+ * `publishing`: apps are published and sold, and then the server's clock is a day ahead.
+ */
 const network = process.env.NETWORK;
 const preview = 'http://127.0.0.1:4173';
 /** Projects that depend on others start after all that do not. With this, tests that mock the API run beside those of the server. */
@@ -72,6 +75,30 @@ const SANDBOX_OFF = [
   },
 ];
 
+/** A store in which an app is published and sold, and the same store a day later. */
+const PUBLISHING = [
+  OWNER,
+  {
+    name: 'story',
+    dependencies: ['owner'],
+    testDir: 'e2e/publishing',
+    testMatch: 'story.spec.ts',
+    use: { viewport: { width: 1280, height: 800 }, launchOptions },
+  },
+  {
+    name: 'later',
+    testDir: 'e2e/publishing',
+    testMatch: 'later.spec.ts',
+    use: { viewport: { width: 1280, height: 800 }, launchOptions },
+  },
+];
+
+const NETWORKS: Record<string, PlaywrightTestConfig['projects']> = {
+  gas: GAS,
+  off: SANDBOX_OFF,
+  publishing: PUBLISHING,
+};
+
 export default defineConfig({
   testDir: 'e2e',
   // Runs at different networks take place at the same time.
@@ -82,47 +109,42 @@ export default defineConfig({
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: process.env.TRACE ? 'retain-on-failure' : 'off' },
-  projects:
-    network === 'gas'
-      ? GAS
-      : network === 'off'
-        ? SANDBOX_OFF
-        : [
-            OWNER,
-            // The same pages against a real server, without mocks.
-            {
-              name: 'server',
-              dependencies: ['owner'],
-              testDir: 'e2e/server',
-              testMatch: '*.spec.ts',
-              // They wait for networks and emails, so that they run from the start, beside tests that do not wait.
-              workers: 2,
-              use: { viewport: { width: 1280, height: 800 }, launchOptions },
-            },
-            {
-              name: 'desktop',
-              dependencies: mockedAfter,
-              testMatch: MOCKED,
-              // Otherwise one worker would run the longest file alone at the end.
-              fullyParallel: true,
-              ...(all ? {} : { grepInvert: PHONE_SCREEN }),
-              use: { viewport: { width: 1280, height: 800 }, launchOptions },
-            },
-            {
-              name: 'phone',
-              dependencies: mockedAfter,
-              testMatch: MOCKED,
-              fullyParallel: true,
-              ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
-              // One pixel each, because the browser draws without a graphics card.
-              use: {
-                ...devices['Pixel 7'],
-                viewport: { width: 390, height: 844 },
-                deviceScaleFactor: 1,
-                launchOptions,
-              },
-            },
-          ],
+  projects: NETWORKS[network ?? ''] ?? [
+    OWNER,
+    // The same pages against a real server, without mocks.
+    {
+      name: 'server',
+      dependencies: ['owner'],
+      testDir: 'e2e/server',
+      testMatch: '*.spec.ts',
+      // They wait for networks and emails, so that they run from the start, beside tests that do not wait.
+      workers: 2,
+      use: { viewport: { width: 1280, height: 800 }, launchOptions },
+    },
+    {
+      name: 'desktop',
+      dependencies: mockedAfter,
+      testMatch: MOCKED,
+      // Otherwise one worker would run the longest file alone at the end.
+      fullyParallel: true,
+      ...(all ? {} : { grepInvert: PHONE_SCREEN }),
+      use: { viewport: { width: 1280, height: 800 }, launchOptions },
+    },
+    {
+      name: 'phone',
+      dependencies: mockedAfter,
+      testMatch: MOCKED,
+      fullyParallel: true,
+      ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
+      // One pixel each, because the browser draws without a graphics card.
+      use: {
+        ...devices['Pixel 7'],
+        viewport: { width: 390, height: 844 },
+        deviceScaleFactor: 1,
+        launchOptions,
+      },
+    },
+  ],
   ...(server
     ? {}
     : { webServer: { command: 'npx vite preview --port 4173 --strictPort', url: preview, reuseExistingServer: true } }),

@@ -3,6 +3,7 @@ import { expectAccessible } from './fixtures/axe';
 import { NOW } from './fixtures/billing';
 import { accessToken, SECRET_KEY, user } from './fixtures/data';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { AUDIENCE, GITHUB, trustedPublisher } from './fixtures/publishing';
 import { serve } from './fixtures/server';
 
 const tokens = [
@@ -131,6 +132,117 @@ for (const role of [undefined, 'owner'] as const) {
     const recorded = await serve(page, { signedIn: true, role });
     await page.goto('/developer/access-tokens');
     await expect(page.getByRole('heading', { level: 1, name: 'This page is for developers' })).toBeVisible();
-    expect(recorded.calls.some(({ path }) => path.startsWith('/developer'))).toBe(false);
+    expect(recorded.calls.some(({ path }) => path.startsWith('/developer/'))).toBe(false);
   });
 }
+
+const publishers = [
+  trustedPublisher(),
+  trustedPublisher({
+    id: 'tp_2',
+    issuer: 'https://gitlab.com',
+    repository: 'group/sub/orbit',
+    repository_id: null,
+    workflow: null,
+    environment: null,
+    protected_refs_only: false,
+    apps: ['*'],
+    status: 'not_accepted',
+    last_used_at: null,
+  }),
+];
+
+for (const display of displaySettings) {
+  test(`a developer sees trusted publishers and registers one, in ${display.locale}, ${display.scheme}`, async ({
+    page,
+  }) => {
+    await applyDisplaySettings(page, display);
+    await serve(page, { signedIn: true, role: 'developer', publishing: { publishers } });
+    await page.goto('/developer/access-tokens');
+    await expect(page.getByText('octo/atlas-notes')).toBeVisible();
+    await expect(page.getByText(/Issuer not accepted|签发方不被接受/)).toBeVisible();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: /Register trusted publisher|登记可信发布者/ }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await expectAccessible(page);
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Register$|^登 ?记$/ })
+      .click();
+    await expect(page.getByText(/Enter a repository such as|请输入代码仓库/)).toBeVisible();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+    await page.getByRole('button', { name: /^(Remove|移除) ?octo\/atlas-notes$/ }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await expectAccessible(page);
+  });
+}
+
+test('a trusted publisher is registered, shown with an example, and removed', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, role: 'developer' });
+  await page.goto('/developer/access-tokens');
+  await expect(page.getByText('No trusted publishers yet.')).toBeVisible();
+  const register = page.getByRole('button', { name: 'Register trusted publisher' });
+  await register.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+  await expect(dialog.getByLabel('Repository')).toBeFocused();
+  await dialog.getByLabel('Repository').fill('octo/night-sky');
+  await dialog.getByLabel('Numeric ID (optional)').fill('42');
+  await dialog.getByLabel('Workflow (optional)').fill('not a file');
+  await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+  await expect(dialog.getByText('Enter the file of a workflow, such as release.yml.')).toBeVisible();
+  await expect(dialog.getByLabel('Workflow (optional)')).toBeFocused();
+  await dialog.getByLabel('Workflow (optional)').fill('release.yml');
+  await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(register).toBeFocused();
+  const table = page.getByRole('table', { name: 'Trusted publishers' });
+  await expect(table).toContainText('octo/night-sky');
+  await expect(page.getByRole('textbox', { name: 'How a job publishes (GitHub Actions)' })).toHaveValue(
+    new RegExp(`id-token: write[\\s\\S]*SOUK_STORE: ${AUDIENCE}`),
+  );
+  expect(recorded.calls.findLast(({ method }) => method === 'POST')?.body).toEqual({
+    issuer: GITHUB,
+    repository: 'octo/night-sky',
+    repository_id: '42',
+    workflow: 'release.yml',
+    environment: '',
+    protected_refs_only: true,
+    scopes: ['publish-update'],
+    apps: ['*'],
+  });
+  await page.getByRole('button', { name: 'Remove octo/night-sky' }).click();
+  await dialog.getByRole('button', { name: 'Remove trusted publisher' }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByText('No trusted publishers yet.')).toBeVisible();
+});
+
+test('a registration long after the sign-in asks for another one', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, {
+    signedIn: true,
+    role: 'developer',
+    needSignIn: ['POST /developer/trusted-publishers'],
+  });
+  await page.goto('/developer/access-tokens');
+  await page.getByRole('button', { name: 'Register trusted publisher' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Repository').fill('octo/night-sky');
+  await dialog.getByRole('button', { name: 'Register', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Sign in and continue' }).click();
+  await expect(page.getByRole('table', { name: 'Trusted publishers' })).toContainText('octo/night-sky');
+  expect(
+    recorded.calls.filter(({ method, path }) => method === 'POST' && path === '/developer/trusted-publishers'),
+  ).toHaveLength(2);
+});
+
+test('a store without issuers offers no trusted publishers', async ({ page }) => {
+  await applyDisplaySettings(page);
+  await serve(page, { signedIn: true, role: 'developer', publishing: { issuers: [] } });
+  await page.goto('/developer/access-tokens');
+  await expect(page.getByText('This store accepts no CI.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Register trusted publisher' })).toHaveCount(0);
+});

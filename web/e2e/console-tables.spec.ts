@@ -3,7 +3,9 @@ import { type BillingState, dispute, NOW, stakes, subscription } from './fixture
 import { accessToken } from './fixtures/data';
 import { applyDisplaySettings } from './fixtures/display-settings';
 import { forfeited, found, less, longAddress, more, refunded, returned } from './fixtures/on-hold';
+import { blockedDigest, digest, trustedPublisher } from './fixtures/publishing';
 import { versionsOf } from './fixtures/reviews';
+import { payee, payout, units } from './fixtures/selling';
 import { serve } from './fixtures/server';
 
 const customer = longAddress;
@@ -19,10 +21,20 @@ const billing: Partial<BillingState> = {
   foundPayments: found,
   accessTokens: [accessToken({ apps: ['z8iZpA529j4Jk1iA2A9cDqnPcVMpT6qWqAvmN'] })],
 };
+const publishing = {
+  digests: [blockedDigest(), blockedDigest({ sha256: digest('77aa'), reason: 'A miner that a server had added' })],
+  publishers: [trustedPublisher({ status: 'not_accepted', apps: ['z8iZpA529j4Jk1iA2A9cDqnPcVMpT6qWqAvmN'] })],
+};
+const selling = {
+  payees: [payee({ overpaid: units('190') })],
+  payouts: [payout({ reason: 'Bank transfer 4711 of 12 November to the account of the developer' })],
+};
 
 const TABLES: Record<string, string[]> = {
   '/console/developers': ['Developers', 'Invitations'],
   '/console/reviews': ['Reviews'],
+  '/console/categories': ['Categories'],
+  '/console/blocked-digests': ['Blocked files'],
   '/console/credit-notes': ['Credit notes'],
   '/console/disputes': ['Disputes'],
   '/console/on-hold': [
@@ -31,15 +43,25 @@ const TABLES: Record<string, string[]> = {
     'Refunds and deposits on hold',
     'Payments found after the restore',
   ],
+  '/console/payables': ['Payables'],
+  '/console/payables?payouts=true': ['Payouts'],
   '/console/stakes': ['Deposits'],
   '/console/audit-log': ['Audit log'],
   '/console/customers/cus_1': ['Invoices'],
-  '/developer/access-tokens': ['Access tokens'],
+  '/developer/earnings': ['In total', 'By app'],
+  '/developer/access-tokens': ['Access tokens', 'Trusted publishers'],
 };
 
 async function open(page: Page, path: string, role: 'owner' | 'developer' = 'owner'): Promise<void> {
   await page.clock.setFixedTime(NOW * 1000);
-  await serve(page, { signedIn: true, role, billing, reviews: { reviews: versionsOf('reviewer') } });
+  await serve(page, {
+    signedIn: true,
+    role,
+    billing,
+    publishing,
+    reviews: { reviews: versionsOf('reviewer') },
+    selling,
+  });
   await page.goto(path);
 }
 
@@ -68,9 +90,20 @@ for (const [path, names] of Object.entries(TABLES)) {
   });
 }
 
-test('the action of a row stays in view in a narrow window', async ({ page }) => {
-  await page.setViewportSize({ width: 800, height: 800 });
-  await applyDisplaySettings(page);
-  await open(page, '/console/stakes');
-  await expect(page.getByRole('button', { name: 'Return now' }).first()).toBeInViewport({ ratio: 1 });
-});
+/** Tables with more columns than a window has room for: they scroll, and what can be done with a row stays in view. */
+const SCROLLING: [path: string, width: number, role: 'button' | 'link', action: string | RegExp][] = [
+  ['/console/stakes', 800, 'button', 'Return now'],
+  ['/console/apps', 1280, 'button', /^Set category of/],
+  ['/console/categories', 800, 'button', /^Delete /],
+  ['/console/blocked-digests', 800, 'button', /^Unblock /],
+  ['/developer/apps', 1280, 'link', /^Settings of|^Pricing of/],
+];
+
+for (const [path, width, role, action] of SCROLLING) {
+  test(`the actions of the table of ${path} stay in view at ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await applyDisplaySettings(page);
+    await open(page, path, path.startsWith('/developer') ? 'developer' : 'owner');
+    await expect(page.getByRole(role, { name: action }).first()).toBeInViewport({ ratio: 1 });
+  });
+}

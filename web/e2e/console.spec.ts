@@ -72,6 +72,26 @@ test('saving settings keeps the form and its focus', async ({ page }) => {
   ]);
 });
 
+test('the owner names the issuers of CI tokens', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, role: 'owner' });
+  await page.goto('/console/settings');
+  const gitlab = page.getByLabel('Issuers of GitLab');
+  await gitlab.fill('git.example');
+  await gitlab.press('Enter');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Enter at most 10 different addresses that begin with https://.')).toBeVisible();
+  await gitlab.press('Backspace');
+  await gitlab.fill('https://git.example');
+  await gitlab.press('Enter');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+  expect(recorded.calls.find(({ method }) => method === 'PUT')?.body).toMatchObject({
+    github_issuers: ['https://token.actions.githubusercontent.com'],
+    gitlab_issuers: ['https://gitlab.com', 'https://git.example'],
+  });
+});
+
 test('settings that someone else has changed are reloaded on request', async ({ page }) => {
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true, role: 'owner' });

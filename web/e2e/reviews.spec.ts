@@ -1,4 +1,5 @@
 import { expect, type Page, test } from '@playwright/test';
+import type { UploadedVersion } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { APP, checks, claimed, NOW, REVIEWER, review, versionsOf } from './fixtures/reviews';
@@ -26,6 +27,9 @@ for (const display of displaySettings) {
     await serve(page, { signedIn: true, role: 'developer', reviews: { reviews: versionsOf('app_owner') } });
     await page.goto('/developer/apps');
     await expect(page.getByText('atlas-notes')).toBeVisible();
+    await expect(page.getByText(/^Static site$|^静态网站$/)).toBeVisible();
+    await expect(page.getByText(/^Command line$|^命令行$/)).toBeVisible();
+    await expect(page.getByText(/^Draft$|^草稿$/)).toBeVisible();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'atlas-notes', exact: true }).click();
     await expect(page.getByRole('link', { name: '1.0.0' })).toBeVisible();
@@ -48,6 +52,24 @@ for (const display of displaySettings) {
     await expectAccessible(page);
   });
 }
+
+test('the queue and the page of a version follow the steps of others', async ({ page }) => {
+  const waiting = claimed({ version: { status: 'PENDING_REVIEW', claimed_by: null, claimed_until: null } });
+  const recorded = await open(page, '/console/reviews', { role: 'reviewer', reviews: { reviews: [waiting] } });
+  const follow = async (changes: Partial<UploadedVersion>) => {
+    await expect.poll(() => recorded.emitEvent !== undefined).toBe(true);
+    for (const { version } of recorded.reviews.reviews) Object.assign(version, changes);
+    recorded.emitEvent?.('blocklet.reviewed', { blockletId: APP, status: changes.status ?? '', version: '1.3.0' });
+    recorded.emitEvent = undefined;
+  };
+  await expect(page.getByText('Waiting for review', { exact: true })).toBeVisible();
+  await follow({ status: 'IN_REVIEW', claimed_by: REVIEWER, claimed_until: '2026-11-21T08:00:00.000Z' });
+  await expect(page.getByText('In review', { exact: true })).toBeVisible();
+  await page.getByRole('link', { name: 'atlas-notes 1.3.0' }).click();
+  await expect(page.getByText('Another reviewer is reviewing this version.')).toBeVisible();
+  await follow({ status: 'CANCELLED', claimed_by: null, claimed_until: null });
+  await expect(page.getByText('The developer canceled the review of this version.')).toBeVisible();
+});
 
 test('a developer without apps reads how to upload one', async ({ page }) => {
   await open(page, '/', { role: 'developer' });
@@ -225,7 +247,7 @@ test('a version that does not exist, and a queue without versions, say so', asyn
   await page.getByRole('link', { name: 'Reviews' }).first().click();
   await expect(page.getByText('No version is waiting for a review.')).toBeVisible();
   await page.getByText('Decided', { exact: true }).click();
-  await expect(page.getByText('No version has been decided yet.')).toBeVisible();
+  await expect(page.getByText('No decisions yet.')).toBeVisible();
   await expect(page).toHaveURL(/filter=decided/);
 });
 

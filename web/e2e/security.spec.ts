@@ -7,12 +7,23 @@ import { serve } from './fixtures/server';
 
 test.beforeEach(({ page }) => page.clock.setFixedTime(NOW * 1000));
 
+/** A computer that is signed in from the command line. */
+const device = (id: string, name: string) => ({
+  id,
+  name,
+  created_at: '2026-11-01T08:00:00.000Z',
+  used_at: '2026-11-20T09:00:00.000Z',
+  expires_at: '2027-11-01T08:00:00.000Z',
+});
+const devices = [device('z1laptop', 'Souk CLI on laptop'), device('z1server', 'Souk CLI on server')];
+
 for (const display of displaySettings) {
   test(`a user sees devices, links and data, in ${display.locale}, ${display.scheme}`, async ({ page }) => {
     await applyDisplaySettings(page, display);
-    await serve(page, { signedIn: true });
+    await serve(page, { signedIn: true, billing: { devices } });
     await page.goto('/customer/security');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/Security and privacy|安全与隐私/);
+    await expect(page.getByText('Souk CLI on laptop')).toBeVisible();
     await expect(page.getByText(/Firefox on Linux|Linux 上的 Firefox/)).toBeVisible();
     await expect(page.getByText(/Unknown browser|未知浏览器/)).toBeVisible();
     await expectAccessible(page);
@@ -41,6 +52,20 @@ test('a user signs out one other device, and then all others', async ({ page }) 
   await expect(page.getByRole('button', { name: 'Sign out everywhere else' })).toHaveCount(0);
   const deleted = recorded.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
   expect(deleted).toEqual(['/session/logins/lgn_phone', '/session/logins']);
+});
+
+test('a user signs out on a computer with the command line', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page, { signedIn: true, billing: { devices } });
+  await page.goto('/customer/security');
+  await expect(page.getByRole('heading', { name: 'Computers signed in from the command line' })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Sign out Souk CLI on laptop' }).click();
+  await expect(page.getByText('Souk CLI on laptop')).toHaveCount(0);
+  await page.getByRole('button', { name: 'Sign out Souk CLI on server' }).click();
+  await expect(page.getByRole('heading', { name: 'Computers signed in from the command line' })).toHaveCount(0);
+  const deleted = recorded.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
+  expect(deleted).toEqual(['/devices/z1laptop', '/devices/z1server']);
 });
 
 test('a user makes past email links invalid', async ({ page }) => {
@@ -109,10 +134,11 @@ test('a user downloads and erases their data', async ({ page }) => {
 
 test('what stands in the way of an erasure is listed', async ({ page }) => {
   await applyDisplaySettings(page);
-  await serve(page, { signedIn: true, billing: { obstacles: ['active_subscription', 'balance'] } });
+  await serve(page, { signedIn: true, billing: { obstacles: ['active_subscription', 'balance', 'earnings'] } });
   await page.goto('/customer/security');
   await expect(page.getByText('You have an active subscription.')).toBeVisible();
   await expect(page.getByText('You have a balance with us.')).toBeVisible();
+  await expect(page.getByText('You have earned shares of sales')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Erase my data' })).toHaveCount(0);
 });
 

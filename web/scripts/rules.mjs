@@ -8,9 +8,9 @@ const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
 /**
  * Features that others may import: the wallet dialog, the card dialog, payments of overdue balances, billing for portal
- * and console, and reviews for the pages of developers and the console.
+ * and console, reviews for the pages of developers and the console, and joining for those pages and the profile.
  */
-const SHARED_FEATURES = new Set(['connect', 'card', 'overdue', 'billing', 'reviews']);
+const SHARED_FEATURES = new Set(['connect', 'card', 'overdue', 'billing', 'reviews', 'join']);
 const errors = [];
 
 const importsOf = (file) =>

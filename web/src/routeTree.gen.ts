@@ -13,25 +13,35 @@ import { Route as IndexRouteImport } from './routes/index'
 import { Route as AuthRouteImport } from './routes/_auth'
 import { Route as ClaimOwnerRouteImport } from './routes/claim-owner'
 import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
+import { Route as ConnectCliRouteImport } from './routes/connect-cli'
+import { Route as ConnectStudioRouteImport } from './routes/connect-studio'
+import { Route as GenKeyPairRouteImport } from './routes/gen-key-pair'
 import { Route as InvitationRouteImport } from './routes/invitation'
+import { Route as JoinRouteImport } from './routes/join'
+import { Route as LoginCliRouteImport } from './routes/login-cli'
 import { Route as ProfileRouteImport } from './routes/profile'
 import { Route as SearchRouteImport } from './routes/search'
 import { Route as AuthConsoleRouteImport } from './routes/_auth.console'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
 import { Route as AuthConsoleIndexRouteImport } from './routes/_auth.console.index'
+import { Route as AuthConsoleAppsRouteImport } from './routes/_auth.console.apps'
 import { Route as AuthConsoleAuditLogRouteImport } from './routes/_auth.console.audit-log'
+import { Route as AuthConsoleBlockedDigestsRouteImport } from './routes/_auth.console.blocked-digests'
+import { Route as AuthConsoleCategoriesRouteImport } from './routes/_auth.console.categories'
 import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
 import { Route as AuthConsoleDevelopersRouteImport } from './routes/_auth.console.developers'
 import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
 import { Route as AuthConsoleDoctorRouteImport } from './routes/_auth.console.doctor'
 import { Route as AuthConsoleOnHoldRouteImport } from './routes/_auth.console.on-hold'
+import { Route as AuthConsolePayablesRouteImport } from './routes/_auth.console.payables'
 import { Route as AuthConsoleSettingsRouteImport } from './routes/_auth.console.settings'
 import { Route as AuthConsoleStakesRouteImport } from './routes/_auth.console.stakes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
 import { Route as AuthCustomerSecurityRouteImport } from './routes/_auth.customer.security'
 import { Route as AuthDeveloperAccessTokensRouteImport } from './routes/_auth.developer.access-tokens'
+import { Route as AuthDeveloperEarningsRouteImport } from './routes/_auth.developer.earnings'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
 import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
@@ -66,9 +76,34 @@ const ConfirmEmailRoute = ConfirmEmailRouteImport.update({
   path: '/confirm-email',
   getParentRoute: () => rootRouteImport,
 } as any)
+const ConnectCliRoute = ConnectCliRouteImport.update({
+  id: '/connect-cli',
+  path: '/connect-cli',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ConnectStudioRoute = ConnectStudioRouteImport.update({
+  id: '/connect-studio',
+  path: '/connect-studio',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const GenKeyPairRoute = GenKeyPairRouteImport.update({
+  id: '/gen-key-pair',
+  path: '/gen-key-pair',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const InvitationRoute = InvitationRouteImport.update({
   id: '/invitation',
   path: '/invitation',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const JoinRoute = JoinRouteImport.update({
+  id: '/join',
+  path: '/join',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const LoginCliRoute = LoginCliRouteImport.update({
+  id: '/login-cli',
+  path: '/login-cli',
   getParentRoute: () => rootRouteImport,
 } as any)
 const ProfileRoute = ProfileRouteImport.update({
@@ -101,9 +136,25 @@ const AuthConsoleIndexRoute = AuthConsoleIndexRouteImport.update({
   path: '/',
   getParentRoute: () => AuthConsoleRoute,
 } as any)
+const AuthConsoleAppsRoute = AuthConsoleAppsRouteImport.update({
+  id: '/apps',
+  path: '/apps',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
 const AuthConsoleAuditLogRoute = AuthConsoleAuditLogRouteImport.update({
   id: '/audit-log',
   path: '/audit-log',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
+const AuthConsoleBlockedDigestsRoute =
+  AuthConsoleBlockedDigestsRouteImport.update({
+    id: '/blocked-digests',
+    path: '/blocked-digests',
+    getParentRoute: () => AuthConsoleRoute,
+  } as any)
+const AuthConsoleCategoriesRoute = AuthConsoleCategoriesRouteImport.update({
+  id: '/categories',
+  path: '/categories',
   getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
@@ -129,6 +180,11 @@ const AuthConsoleDoctorRoute = AuthConsoleDoctorRouteImport.update({
 const AuthConsoleOnHoldRoute = AuthConsoleOnHoldRouteImport.update({
   id: '/on-hold',
   path: '/on-hold',
+  getParentRoute: () => AuthConsoleRoute,
+} as any)
+const AuthConsolePayablesRoute = AuthConsolePayablesRouteImport.update({
+  id: '/payables',
+  path: '/payables',
   getParentRoute: () => AuthConsoleRoute,
 } as any)
 const AuthConsoleSettingsRoute = AuthConsoleSettingsRouteImport.update({
@@ -162,6 +218,11 @@ const AuthDeveloperAccessTokensRoute =
     path: '/developer/access-tokens',
     getParentRoute: () => AuthRoute,
   } as any)
+const AuthDeveloperEarningsRoute = AuthDeveloperEarningsRouteImport.update({
+  id: '/developer/earnings',
+  path: '/developer/earnings',
+  getParentRoute: () => AuthRoute,
+} as any)
 const AppsDidChar123VersionChar125Route =
   AppsDidChar123VersionChar125RouteImport.update({
     id: '/apps/$did/{-$version}',
@@ -246,23 +307,33 @@ export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/connect-cli': typeof ConnectCliRoute
+  '/connect-studio': typeof ConnectStudioRoute
+  '/gen-key-pair': typeof GenKeyPairRoute
   '/invitation': typeof InvitationRoute
+  '/join': typeof JoinRoute
+  '/login-cli': typeof LoginCliRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/apps': typeof AuthConsoleAppsRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
+  '/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
+  '/console/categories': typeof AuthConsoleCategoriesRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/developers': typeof AuthConsoleDevelopersRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/console/payables': typeof AuthConsolePayablesRoute
   '/console/settings': typeof AuthConsoleSettingsRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/customer/security': typeof AuthCustomerSecurityRoute
   '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
+  '/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/console/': typeof AuthConsoleIndexRoute
   '/customer/': typeof AuthCustomerIndexRoute
@@ -284,22 +355,32 @@ export interface FileRoutesByTo {
   '/': typeof IndexRoute
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/connect-cli': typeof ConnectCliRoute
+  '/connect-studio': typeof ConnectStudioRoute
+  '/gen-key-pair': typeof GenKeyPairRoute
   '/invitation': typeof InvitationRoute
+  '/join': typeof JoinRoute
+  '/login-cli': typeof LoginCliRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/console/apps': typeof AuthConsoleAppsRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
+  '/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
+  '/console/categories': typeof AuthConsoleCategoriesRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/developers': typeof AuthConsoleDevelopersRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
   '/console/doctor': typeof AuthConsoleDoctorRoute
   '/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/console/payables': typeof AuthConsolePayablesRoute
   '/console/settings': typeof AuthConsoleSettingsRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/customer/security': typeof AuthCustomerSecurityRoute
   '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
+  '/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/console': typeof AuthConsoleIndexRoute
   '/customer': typeof AuthCustomerIndexRoute
@@ -323,23 +404,33 @@ export interface FileRoutesById {
   '/_auth': typeof AuthRouteWithChildren
   '/claim-owner': typeof ClaimOwnerRoute
   '/confirm-email': typeof ConfirmEmailRoute
+  '/connect-cli': typeof ConnectCliRoute
+  '/connect-studio': typeof ConnectStudioRoute
+  '/gen-key-pair': typeof GenKeyPairRoute
   '/invitation': typeof InvitationRoute
+  '/join': typeof JoinRoute
+  '/login-cli': typeof LoginCliRoute
   '/profile': typeof ProfileRoute
   '/search': typeof SearchRoute
   '/_auth/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/_auth/console/apps': typeof AuthConsoleAppsRoute
   '/_auth/console/audit-log': typeof AuthConsoleAuditLogRoute
+  '/_auth/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
+  '/_auth/console/categories': typeof AuthConsoleCategoriesRoute
   '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/_auth/console/developers': typeof AuthConsoleDevelopersRoute
   '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
   '/_auth/console/doctor': typeof AuthConsoleDoctorRoute
   '/_auth/console/on-hold': typeof AuthConsoleOnHoldRoute
+  '/_auth/console/payables': typeof AuthConsolePayablesRoute
   '/_auth/console/settings': typeof AuthConsoleSettingsRoute
   '/_auth/console/stakes': typeof AuthConsoleStakesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/_auth/customer/security': typeof AuthCustomerSecurityRoute
   '/_auth/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
+  '/_auth/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
   '/_auth/console/': typeof AuthConsoleIndexRoute
   '/_auth/customer/': typeof AuthCustomerIndexRoute
@@ -363,23 +454,33 @@ export interface FileRouteTypes {
     | '/'
     | '/claim-owner'
     | '/confirm-email'
+    | '/connect-cli'
+    | '/connect-studio'
+    | '/gen-key-pair'
     | '/invitation'
+    | '/join'
+    | '/login-cli'
     | '/profile'
     | '/search'
     | '/console'
     | '/app/$did'
     | '/category/$category'
+    | '/console/apps'
     | '/console/audit-log'
+    | '/console/blocked-digests'
+    | '/console/categories'
     | '/console/credit-notes'
     | '/console/developers'
     | '/console/disputes'
     | '/console/doctor'
     | '/console/on-hold'
+    | '/console/payables'
     | '/console/settings'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/customer/security'
     | '/developer/access-tokens'
+    | '/developer/earnings'
     | '/apps/$did/{-$version}'
     | '/console/'
     | '/customer/'
@@ -401,22 +502,32 @@ export interface FileRouteTypes {
     | '/'
     | '/claim-owner'
     | '/confirm-email'
+    | '/connect-cli'
+    | '/connect-studio'
+    | '/gen-key-pair'
     | '/invitation'
+    | '/join'
+    | '/login-cli'
     | '/profile'
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/console/apps'
     | '/console/audit-log'
+    | '/console/blocked-digests'
+    | '/console/categories'
     | '/console/credit-notes'
     | '/console/developers'
     | '/console/disputes'
     | '/console/doctor'
     | '/console/on-hold'
+    | '/console/payables'
     | '/console/settings'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/customer/security'
     | '/developer/access-tokens'
+    | '/developer/earnings'
     | '/apps/$did/{-$version}'
     | '/console'
     | '/customer'
@@ -439,23 +550,33 @@ export interface FileRouteTypes {
     | '/_auth'
     | '/claim-owner'
     | '/confirm-email'
+    | '/connect-cli'
+    | '/connect-studio'
+    | '/gen-key-pair'
     | '/invitation'
+    | '/join'
+    | '/login-cli'
     | '/profile'
     | '/search'
     | '/_auth/console'
     | '/app/$did'
     | '/category/$category'
+    | '/_auth/console/apps'
     | '/_auth/console/audit-log'
+    | '/_auth/console/blocked-digests'
+    | '/_auth/console/categories'
     | '/_auth/console/credit-notes'
     | '/_auth/console/developers'
     | '/_auth/console/disputes'
     | '/_auth/console/doctor'
     | '/_auth/console/on-hold'
+    | '/_auth/console/payables'
     | '/_auth/console/settings'
     | '/_auth/console/stakes'
     | '/_auth/console/test-clocks'
     | '/_auth/customer/security'
     | '/_auth/developer/access-tokens'
+    | '/_auth/developer/earnings'
     | '/apps/$did/{-$version}'
     | '/_auth/console/'
     | '/_auth/customer/'
@@ -479,7 +600,12 @@ export interface RootRouteChildren {
   AuthRoute: typeof AuthRouteWithChildren
   ClaimOwnerRoute: typeof ClaimOwnerRoute
   ConfirmEmailRoute: typeof ConfirmEmailRoute
+  ConnectCliRoute: typeof ConnectCliRoute
+  ConnectStudioRoute: typeof ConnectStudioRoute
+  GenKeyPairRoute: typeof GenKeyPairRoute
   InvitationRoute: typeof InvitationRoute
+  JoinRoute: typeof JoinRoute
+  LoginCliRoute: typeof LoginCliRoute
   ProfileRoute: typeof ProfileRoute
   SearchRoute: typeof SearchRoute
   AppDidRoute: typeof AppDidRoute
@@ -517,11 +643,46 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof ConfirmEmailRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/connect-cli': {
+      id: '/connect-cli'
+      path: '/connect-cli'
+      fullPath: '/connect-cli'
+      preLoaderRoute: typeof ConnectCliRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/connect-studio': {
+      id: '/connect-studio'
+      path: '/connect-studio'
+      fullPath: '/connect-studio'
+      preLoaderRoute: typeof ConnectStudioRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/gen-key-pair': {
+      id: '/gen-key-pair'
+      path: '/gen-key-pair'
+      fullPath: '/gen-key-pair'
+      preLoaderRoute: typeof GenKeyPairRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/invitation': {
       id: '/invitation'
       path: '/invitation'
       fullPath: '/invitation'
       preLoaderRoute: typeof InvitationRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/join': {
+      id: '/join'
+      path: '/join'
+      fullPath: '/join'
+      preLoaderRoute: typeof JoinRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/login-cli': {
+      id: '/login-cli'
+      path: '/login-cli'
+      fullPath: '/login-cli'
+      preLoaderRoute: typeof LoginCliRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/profile': {
@@ -566,11 +727,32 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthConsoleIndexRouteImport
       parentRoute: typeof AuthConsoleRoute
     }
+    '/_auth/console/apps': {
+      id: '/_auth/console/apps'
+      path: '/apps'
+      fullPath: '/console/apps'
+      preLoaderRoute: typeof AuthConsoleAppsRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
     '/_auth/console/audit-log': {
       id: '/_auth/console/audit-log'
       path: '/audit-log'
       fullPath: '/console/audit-log'
       preLoaderRoute: typeof AuthConsoleAuditLogRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/console/blocked-digests': {
+      id: '/_auth/console/blocked-digests'
+      path: '/blocked-digests'
+      fullPath: '/console/blocked-digests'
+      preLoaderRoute: typeof AuthConsoleBlockedDigestsRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/console/categories': {
+      id: '/_auth/console/categories'
+      path: '/categories'
+      fullPath: '/console/categories'
+      preLoaderRoute: typeof AuthConsoleCategoriesRouteImport
       parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/credit-notes': {
@@ -606,6 +788,13 @@ declare module '@tanstack/react-router' {
       path: '/on-hold'
       fullPath: '/console/on-hold'
       preLoaderRoute: typeof AuthConsoleOnHoldRouteImport
+      parentRoute: typeof AuthConsoleRoute
+    }
+    '/_auth/console/payables': {
+      id: '/_auth/console/payables'
+      path: '/payables'
+      fullPath: '/console/payables'
+      preLoaderRoute: typeof AuthConsolePayablesRouteImport
       parentRoute: typeof AuthConsoleRoute
     }
     '/_auth/console/settings': {
@@ -648,6 +837,13 @@ declare module '@tanstack/react-router' {
       path: '/developer/access-tokens'
       fullPath: '/developer/access-tokens'
       preLoaderRoute: typeof AuthDeveloperAccessTokensRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/developer/earnings': {
+      id: '/_auth/developer/earnings'
+      path: '/developer/earnings'
+      fullPath: '/developer/earnings'
+      preLoaderRoute: typeof AuthDeveloperEarningsRouteImport
       parentRoute: typeof AuthRoute
     }
     '/apps/$did/{-$version}': {
@@ -752,12 +948,16 @@ declare module '@tanstack/react-router' {
 }
 
 interface AuthConsoleRouteChildren {
+  AuthConsoleAppsRoute: typeof AuthConsoleAppsRoute
   AuthConsoleAuditLogRoute: typeof AuthConsoleAuditLogRoute
+  AuthConsoleBlockedDigestsRoute: typeof AuthConsoleBlockedDigestsRoute
+  AuthConsoleCategoriesRoute: typeof AuthConsoleCategoriesRoute
   AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
   AuthConsoleDevelopersRoute: typeof AuthConsoleDevelopersRoute
   AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
   AuthConsoleDoctorRoute: typeof AuthConsoleDoctorRoute
   AuthConsoleOnHoldRoute: typeof AuthConsoleOnHoldRoute
+  AuthConsolePayablesRoute: typeof AuthConsolePayablesRoute
   AuthConsoleSettingsRoute: typeof AuthConsoleSettingsRoute
   AuthConsoleStakesRoute: typeof AuthConsoleStakesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
@@ -772,12 +972,16 @@ interface AuthConsoleRouteChildren {
 }
 
 const AuthConsoleRouteChildren: AuthConsoleRouteChildren = {
+  AuthConsoleAppsRoute: AuthConsoleAppsRoute,
   AuthConsoleAuditLogRoute: AuthConsoleAuditLogRoute,
+  AuthConsoleBlockedDigestsRoute: AuthConsoleBlockedDigestsRoute,
+  AuthConsoleCategoriesRoute: AuthConsoleCategoriesRoute,
   AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
   AuthConsoleDevelopersRoute: AuthConsoleDevelopersRoute,
   AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
   AuthConsoleDoctorRoute: AuthConsoleDoctorRoute,
   AuthConsoleOnHoldRoute: AuthConsoleOnHoldRoute,
+  AuthConsolePayablesRoute: AuthConsolePayablesRoute,
   AuthConsoleSettingsRoute: AuthConsoleSettingsRoute,
   AuthConsoleStakesRoute: AuthConsoleStakesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
@@ -799,6 +1003,7 @@ interface AuthRouteChildren {
   AuthConsoleRoute: typeof AuthConsoleRouteWithChildren
   AuthCustomerSecurityRoute: typeof AuthCustomerSecurityRoute
   AuthDeveloperAccessTokensRoute: typeof AuthDeveloperAccessTokensRoute
+  AuthDeveloperEarningsRoute: typeof AuthDeveloperEarningsRoute
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
   AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
   AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
@@ -812,6 +1017,7 @@ const AuthRouteChildren: AuthRouteChildren = {
   AuthConsoleRoute: AuthConsoleRouteWithChildren,
   AuthCustomerSecurityRoute: AuthCustomerSecurityRoute,
   AuthDeveloperAccessTokensRoute: AuthDeveloperAccessTokensRoute,
+  AuthDeveloperEarningsRoute: AuthDeveloperEarningsRoute,
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,
   AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,
   AuthCustomerInvoicePastDueRoute: AuthCustomerInvoicePastDueRoute,
@@ -828,7 +1034,12 @@ const rootRouteChildren: RootRouteChildren = {
   AuthRoute: AuthRouteWithChildren,
   ClaimOwnerRoute: ClaimOwnerRoute,
   ConfirmEmailRoute: ConfirmEmailRoute,
+  ConnectCliRoute: ConnectCliRoute,
+  ConnectStudioRoute: ConnectStudioRoute,
+  GenKeyPairRoute: GenKeyPairRoute,
   InvitationRoute: InvitationRoute,
+  JoinRoute: JoinRoute,
+  LoginCliRoute: LoginCliRoute,
   ProfileRoute: ProfileRoute,
   SearchRoute: SearchRoute,
   AppDidRoute: AppDidRoute,

@@ -1,12 +1,13 @@
-//! HTTP to addresses that an administrator typed. They must not reach the machine's own services or its private network: each address is
-//! checked after resolution, on the address that is connected to. Redirects are not followed.
+//! HTTP to addresses that administrators, developers and strangers name. They must not reach the machine's own services or its private
+//! network: each address is checked after resolution, on the address that is connected to. Redirects are not followed.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder};
+use reqwest::{Client, ClientBuilder, StatusCode};
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use url::{Host, Url};
 
 /// Whether payment networks may be in a private network.
@@ -41,11 +42,7 @@ impl Outbound {
         configure: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
         let builder = || configure(Client::builder().redirect(Policy::none()));
-        let external = match private {
-            PrivateNetworks::Allowed => builder(),
-            PrivateNetworks::Refused => builder().dns_resolver(Arc::new(PublicResolver { proxies: proxy_hosts() })),
-        };
-        Ok(Self { external: external.build()?, own: builder().no_proxy().build()?, own_address, private })
+        Ok(Self { external: guarded(private, builder(), proxy_hosts()).build()?, own: builder().no_proxy().build()?, own_address, private })
     }
 
     /// The store's own address.
@@ -62,15 +59,92 @@ impl Outbound {
         if address.origin() == self.own_address.origin() {
             return Ok(&self.own);
         }
-        let ip = match address.host() {
-            Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
-            Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
-            _ => None,
-        };
-        match (self.private, ip) {
-            (PrivateNetworks::Refused, Some(ip)) if !is_public(ip) => Err(BlockedAddress),
-            _ => Ok(&self.external),
+        check(self.private, address).map(|()| &self.external)
+    }
+}
+
+/// A client that connects to the permitted addresses only, and to these proxies.
+fn guarded(private: PrivateNetworks, builder: ClientBuilder, proxies: Vec<String>) -> ClientBuilder {
+    match private {
+        PrivateNetworks::Allowed => builder,
+        PrivateNetworks::Refused => builder.dns_resolver(Arc::new(PublicResolver { proxies })),
+    }
+}
+
+/// Checks a host that is written as an IP address, which is not resolved.
+fn check(private: PrivateNetworks, address: &Url) -> Result<(), BlockedAddress> {
+    let ip = match address.host() {
+        Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+        Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+        _ => None,
+    };
+    match (private, ip) {
+        (PrivateNetworks::Refused, Some(ip)) if !is_public(ip) => Err(BlockedAddress),
+        _ => Ok(()),
+    }
+}
+
+/// Reads documents at addresses that others name: the issuers of CI tokens, and instances of apps. Unlike [`Outbound`], it has no exemption
+/// for the store itself.
+#[derive(Debug, Clone)]
+pub struct DocumentReader {
+    client: Client,
+    private: PrivateNetworks,
+}
+
+/// Why a document could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error(transparent)]
+    Blocked(#[from] BlockedAddress),
+    #[error("the answer has the status {0}")]
+    Status(u16),
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    #[error("no answer: {0}")]
+    Failed(String),
+}
+
+impl DocumentReader {
+    /// `timeout`: for a document as a whole. Uses the proxy settings of the environment, as [`Outbound`] does.
+    pub fn new(private: PrivateNetworks, timeout: Duration) -> Result<Self, reqwest::Error> {
+        Ok(Self { client: guarded(private, Self::builder(timeout), proxy_hosts()).build()?, private })
+    }
+
+    /// As [`Self::new`], without a proxy: for addresses that strangers name. A proxy resolves names itself, also to private addresses.
+    pub fn without_proxy(private: PrivateNetworks, timeout: Duration) -> Result<Self, reqwest::Error> {
+        Ok(Self { client: guarded(private, Self::builder(timeout).no_proxy(), Vec::new()).build()?, private })
+    }
+
+    fn builder(timeout: Duration) -> ClientBuilder {
+        Client::builder().redirect(Policy::none()).connect_timeout(timeout).timeout(timeout)
+    }
+
+    /// The content of a document of at most `max` bytes.
+    ///
+    /// # Errors
+    /// The address is not public, redirects, refuses, or does not answer in time.
+    pub async fn read(&self, address: &Url, max: usize) -> Result<Vec<u8>, ReadError> {
+        check(self.private, address)?;
+        let mut response = self.client.get(address.clone()).send().await.map_err(failed)?;
+        if response.status() != StatusCode::OK {
+            return Err(ReadError::Status(response.status().as_u16()));
         }
+        let mut content = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if content.len() + chunk.len() > max {
+                return Err(ReadError::TooLarge(max));
+            }
+            content.extend_from_slice(&chunk);
+        }
+        Ok(content)
+    }
+}
+
+fn failed(error: reqwest::Error) -> ReadError {
+    match is_blocked(&error) {
+        true => BlockedAddress.into(),
+        false => ReadError::Failed(error.without_url().to_string()),
     }
 }
 
@@ -164,6 +238,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{SiteAnswer, site};
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")
@@ -225,6 +300,38 @@ mod tests {
         let address = Url::parse("http://localhost:1/").expect("an address");
         let error = outbound.client(&address).expect("a client").get(address).send().await.expect_err("is blocked");
         assert!(is_blocked(&error), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_document_is_read_within_its_limits_and_nowhere_else() {
+        let address = site(|path| match path {
+            "/small" => SiteAnswer::ok("0123456789"),
+            "/large" => SiteAnswer::ok("0123456789x"),
+            "/moved" => SiteAnswer::redirect("/small"),
+            _ => SiteAnswer { status: 404, ..SiteAnswer::ok("0123456789") },
+        })
+        .await;
+        let at = |path: &str| Url::parse(&format!("{address}{path}")).expect("an address");
+        let reader = DocumentReader::without_proxy(PrivateNetworks::Allowed, Duration::from_secs(10)).expect("a client");
+        assert_eq!(reader.read(&at("/small"), 10).await.expect("reads"), b"0123456789");
+        for (path, refused) in [("/large", "larger than 10 bytes"), ("/moved", "status 302"), ("/none", "status 404")] {
+            let error = reader.read(&at(path), 10).await.expect_err(path).to_string();
+            assert!(error.contains(refused), "{error}");
+        }
+        let guarded = DocumentReader::without_proxy(PrivateNetworks::Refused, Duration::from_secs(10)).expect("a client");
+        let by_name = at("/small").as_str().replace("127.0.0.1", "localhost");
+        for address in [at("/small"), Url::parse(&by_name).expect("an address")] {
+            let refused = guarded.read(&address, 10).await;
+            assert!(matches!(refused, Err(ReadError::Blocked(_))), "{address} {refused:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_document_that_does_not_arrive_in_time_is_given_up() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = Url::parse(&format!("http://{}/", listener.local_addr().expect("an address"))).expect("an address");
+        let reader = DocumentReader::without_proxy(PrivateNetworks::Allowed, Duration::from_millis(50)).expect("a client");
+        assert!(matches!(reader.read(&address, 10).await, Err(ReadError::Failed(_))));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use poem::http::{HeaderMap, HeaderValue, Method, header};
 
 /// Public data, with everything below these paths.
-const PUBLIC: [&str; 6] = ["/api/apps", "/api/blocklets", "/api/categories", "/api/store", "/api/store.json", "/api/settings"];
+const PUBLIC: [&str; 7] =
+    ["/api/apps", "/api/blocklets", "/api/blocklet-instances", "/api/categories", "/api/store", "/api/store.json", "/api/settings"];
 
 /// The calls of the published browser client that this store answers (payment-kit.md 1.2). `:` stands for one segment.
 const BROWSER_CALLS: [(Method, &str); 23] = [
@@ -53,7 +54,8 @@ pub fn is_open(method: &Method, path: &str) -> bool {
 }
 
 /// The calls of DID Connect (did-connect.md 2.1). Wallets authenticate themselves by their signature, and dialogs act only by the token of
-/// their session. Without a cookie, a session yields no login, and its status does not name the wallet.
+/// their session. Without a cookie, a session yields no login, and its status does not name the wallet. Developers' tools act by the token of
+/// their session as well; what they are answered is sealed to their key.
 fn is_connect_call(path: &str) -> bool {
     const CALLS: [&str; 5] = ["token", "status", "timeout", "auth", "auth/submit"];
     let call = path.strip_prefix("/api/did/").and_then(|rest| rest.split_once('/'));
@@ -91,6 +93,8 @@ mod tests {
             (Method::GET, "/api/apps/z1/1.0.0/bundle", true),
             (Method::POST, "/api/settings", false),
             (Method::GET, "/api/appsandmore", false),
+            (Method::GET, "/api/blocklet-instances/zNK1", true),
+            (Method::PUT, "/api/blocklet-instances/zNK1", false),
             (Method::PUT, "/api/checkout-sessions/cs_1/submit", true),
             (Method::POST, "/api/checkout-sessions/cs_1/submit", false),
             (Method::PUT, "/api/checkout-sessions//submit", false),
@@ -108,6 +112,8 @@ mod tests {
             (Method::GET, "/api/did/login/token", true),
             (Method::GET, "/api/did/collect-batch/status", true),
             (Method::GET, "/api/did/collect-batch/timeout", true),
+            (Method::GET, "/api/did/connect-cli/status", true),
+            (Method::POST, "/api/tool-sessions/approve", false),
             (Method::GET, "/api/did/login/more/auth", false),
             (Method::GET, "/api/did//auth", false),
             (Method::GET, "/api/did/auth", false),

@@ -3,6 +3,7 @@
 mod audit;
 pub mod auth;
 mod client_address;
+mod counted_downloads;
 mod cross_origin;
 mod idempotency;
 mod limits;

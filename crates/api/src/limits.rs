@@ -1,13 +1,15 @@
 //! Rate limits by IP address for anonymous requests that write a row or hold a connection before the caller is known.
 
 use crate::client_address::{Client, is_private, last_forwarded};
+use crate::counted_downloads::CountedDownloads;
 use crate::problem::Problem;
 use crate::rates::{Rate, RateByAddress, SharedRate};
 use governor::{DefaultDirectRateLimiter, RateLimiter};
 use poem::http::StatusCode;
 use poem::{Addr, Request};
-use souk_domain::access::SignedLinks;
+use souk_domain::access::{Did, SignedLinks};
 use souk_domain::operation::{SeenProxy, VisitorNetwork};
+use souk_domain::shared::Timestamp;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +21,10 @@ const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 const STARTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Uploads that one address may begin: sustained rate per second, and burst.
 const UPLOADS: Rate = Rate { per_second: 1, burst: 30 };
+/// CI tokens that one address may exchange, each of which is verified: sustained rate per second, and burst.
+const EXCHANGES: Rate = Rate { per_second: 1, burst: 30 };
+/// Instances of apps that one address may list or remove, for which the store calls an address: sustained rate per second, and burst.
+const INSTANCES: Rate = Rate { per_second: 1, burst: 10 };
 /// Requests for test tokens in an hour: of one address, and of all together. Each creates an account or a transaction of the sandbox.
 const FAUCET_PER_HOUR: u32 = 600;
 const FAUCET_PER_HOUR_TOTAL: u32 = 6_000;
@@ -51,11 +57,14 @@ pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
     uploads: RateByAddress,
+    exchanges: RateByAddress,
+    instances: RateByAddress,
     faucet: SharedRate,
     sandbox_kib: SharedRate,
     sandbox_cards: SharedRate,
     sandbox_card_steps: RateByAddress,
     page_views: SharedRate,
+    downloads: CountedDownloads,
     joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
@@ -84,11 +93,14 @@ impl Limits {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
             uploads: limiter(UPLOADS),
+            exchanges: limiter(EXCHANGES),
+            instances: limiter(INSTANCES),
             faucet: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
             sandbox_kib: SharedRate::per_hour(SANDBOX_KIB_PER_HOUR, SANDBOX_KIB_PER_HOUR_TOTAL),
             sandbox_cards: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
             sandbox_card_steps: limiter(SANDBOX_CARD_STEPS),
             page_views: SharedRate::of_rates(PAGE_VIEWS, PAGE_VIEWS_TOTAL),
+            downloads: CountedDownloads::default(),
             joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
@@ -155,6 +167,14 @@ impl Limits {
         self.uploads.admit(self.client_address(request))
     }
 
+    pub fn admit_exchange(&self, request: &Request) -> Result<(), Problem> {
+        self.exchanges.admit(self.client_address(request))
+    }
+
+    pub fn admit_instance(&self, request: &Request) -> Result<(), Problem> {
+        self.instances.admit(self.client_address(request))
+    }
+
     /// The pseudonyms of the visitor's network and site; empty for requests without a connection.
     pub fn visitor_network(&self, request: &Request, links: &SignedLinks) -> VisitorNetwork {
         let pseudonym = |address: IpAddr| links.pseudonym(&address.to_string());
@@ -200,6 +220,11 @@ impl Limits {
     /// 429 if the address, its site, or all addresses together have reached the limit.
     pub fn admit_page_view(&self, request: &Request) -> Result<(), Problem> {
         self.page_views.admit(self.client(request))
+    }
+
+    /// Whether a download is counted: the first one of an app by a network on a day. Without a connection, as in tests, each is.
+    pub fn counts_download(&self, request: &Request, app: &Did, now: Timestamp) -> bool {
+        self.client_address(request).is_none_or(|network| self.downloads.is_first(network, app, now))
     }
 
     /// The limit of joins for a new realtime connection.

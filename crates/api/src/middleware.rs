@@ -25,6 +25,10 @@ const PERMISSIONS: &str = "payment=(self \"https://js.stripe.com\"), publickey-c
 #[derive(Clone)]
 pub struct RequestMethod(pub Method);
 
+/// The address that the client has called, without the mount prefix.
+#[derive(Clone)]
+pub struct CalledUri(pub Uri);
+
 pub struct RequestMiddleware(pub Arc<App>);
 
 pub struct MiddlewareEndpoint<E> {
@@ -55,6 +59,8 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
             path,
         };
         request.extensions_mut().insert(method);
+        let called = CalledUri(request.uri().clone());
+        request.extensions_mut().insert(called);
         if checks.is_preflight && checks.is_open {
             let mut response = StatusCode::NO_CONTENT.into_response();
             add_headers(&checks, &mut response);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn resources() -> impl OpenApi {
     (
-        (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi),
+        (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi, routes::devices::DevicesApi),
         (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi, routes::versions::VersionChecksApi),
         (
             routes::checkout_sessions::CheckoutApi,
@@ -35,14 +35,32 @@ fn resources() -> impl OpenApi {
         (routes::usage_records::UsageRecordsApi, routes::test_clocks::TestClocksApi),
         (routes::clock::ClockApi, routes::disk::DiskApi, routes::restore::RestoreApi),
         (routes::audit_log::AuditLogApi, routes::doctor::DoctorApi),
-        (routes::preferences::PreferencesApi, routes::access_tokens::AccessTokensApi),
         (
+            routes::preferences::PreferencesApi,
+            routes::managed_apps::ManagedAppsApi,
+            routes::categories::ConsoleCategoriesApi,
+            routes::blocked_digests::BlockedDigestsApi,
+        ),
+        (
+            routes::developer_program::DeveloperProgramApi,
+            routes::developer_program::AppDepositsApi,
+            routes::developer_program::BlockedUsersApi,
+            routes::invitations::InvitationsApi,
+            routes::invitations::ConsoleInvitationsApi,
+            routes::invitations::DevelopersApi,
+        ),
+        (
+            routes::tool_sessions::ToolSessionsApi,
+            routes::installing::InstallingApi,
+            routes::access_tokens::AccessTokensApi,
+            routes::trusted_publishers::TrustedPublishersApi,
+            routes::trusted_publishers::TrustedPublishingApi,
             routes::reviews::DeveloperAppsApi,
             routes::reviews::ReviewsApi,
             routes::reviews::ConsoleReviewsApi,
             routes::publication_log::PublicationLogApi,
+            (routes::selling::AppPriceApi, routes::selling::EarningsApi, routes::selling::PayablesApi),
         ),
-        (routes::invitations::InvitationsApi, routes::invitations::ConsoleInvitationsApi, routes::invitations::DevelopersApi),
     )
 }
 
@@ -67,6 +85,7 @@ pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<En
         .at("/api/webhooks/:method", post(routes::webhooks::receive))
         .at("/api/store.json", get(routes::blocklets::store_json))
         .nest("/api/blocklets", routes::blocklets::routes())
+        .nest("/api/blocklet-instances", routes::blocklet_instances::routes())
         .nest_no_strip("/api", api)
         .nest_no_strip("/", pages)
         .with(RequestMiddleware(Arc::clone(&app)))

@@ -10,6 +10,9 @@ use souk_domain::payment::MethodKind;
 use souk_domain::privacy::PersonalDataExports;
 use souk_domain::publishing::access_tokens::TokenKeys;
 use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool};
+use souk_domain::publishing::instances::InstanceProbe;
+use souk_domain::publishing::tools::ToolSeals;
+use souk_domain::publishing::trusted::CiTokens;
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
 use std::sync::Arc;
@@ -98,6 +101,12 @@ pub struct App {
     pub did_auth_tokens: Arc<dyn DidAuthTokens>,
     /// The keys of access tokens.
     pub token_keys: Arc<dyn TokenKeys>,
+    /// Seals what the tools of developers are answered.
+    pub tool_seals: Arc<dyn ToolSeals>,
+    /// Verifies the tokens of CI with the keys that their issuers publish.
+    pub ci_tokens: Arc<dyn CiTokens>,
+    /// Asks public instances of apps who they are.
+    pub instances: Arc<dyn InstanceProbe>,
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,

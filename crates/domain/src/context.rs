@@ -1,6 +1,6 @@
 //! The context of use cases: ports, settings and handlers.
 
-use crate::billing::BillingPolicy;
+use crate::billing::{BillingPolicy, StakeUses};
 use crate::operation::{ClockTrust, DiskSpace, InstallationProbe, RestoreHold, VisitorLimits};
 use crate::payment::{
     Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, NetworkStatus, Outcome, OutcomeObserver, PurposeHandlers, RailError, Sandbox,
@@ -174,6 +174,8 @@ pub struct Context {
     pub networks: Networks,
     /// The handlers for outcomes of attempts: see [`crate::purpose_handlers`].
     pub handlers: Arc<PurposeHandlers>,
+    /// What stakes secure besides subscriptions: see [`crate::stake_uses`].
+    pub stake_uses: StakeUses,
     pub policy: BillingPolicy,
     /// How much strangers can make the store keep.
     pub limits: VisitorLimits,

@@ -1,8 +1,11 @@
-//! The table of handlers for the outcomes of attempts. It is above the modules that implement them.
+//! The tables of handlers for the outcomes of attempts, and of what stakes secure. They are above the modules that implement them.
 
-use crate::billing::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakeForfeit, StakePlacement, StakeReturn};
+use crate::billing::{
+    InvoiceCollection, MandateChange, Recharge, RefundPayment, StakeForfeit, StakePlacement, StakePurpose, StakeReturn, StakeUses,
+};
 use crate::checkout::{SessionMandate, SessionPayment, SessionStake};
 use crate::payment::{Origin, PurposeHandlers, PurposeKind};
+use crate::publishing::staking::{Membership, Publication};
 use std::sync::Arc;
 
 /// The handlers for all purposes of attempts.
@@ -20,4 +23,10 @@ pub fn purpose_handlers() -> Arc<PurposeHandlers> {
         .with(PurposeKind::Refund, Origin::Direct, Arc::new(RefundPayment))
         .with(PurposeKind::Recharge, Origin::Direct, Arc::new(Recharge));
     Arc::new(table)
+}
+
+/// What stakes secure besides subscriptions.
+#[must_use]
+pub fn stake_uses() -> StakeUses {
+    StakeUses::default().with(StakePurpose::Membership, Arc::new(Membership)).with(StakePurpose::Publication, Arc::new(Publication))
 }

@@ -19,4 +19,4 @@ pub mod shared;
 pub mod storage;
 pub mod store;
 
-pub use handlers::purpose_handlers;
+pub use handlers::{purpose_handlers, stake_uses};

@@ -1,9 +1,9 @@
 //! The port to the database: units of work that provide the repositories.
 
-use crate::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
+use crate::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Devices, Users};
 use crate::billing::{
-    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
-    UsageRecords,
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Payees, PendingPlanChanges, SaleShares, Stakes, Subscriptions,
+    TestClocks, Trials, UsageRecords,
 };
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
@@ -17,15 +17,23 @@ use crate::privacy::PersonalData;
 use crate::publishing::StoredPreferences;
 use crate::publishing::access_tokens::AccessTokens;
 use crate::publishing::bundle::Uploads;
+use crate::publishing::digests::BlockedDigests;
+use crate::publishing::instances::AppInstances;
 use crate::publishing::invitations::Invitations;
+use crate::publishing::managed_apps::ManagedApps;
 use crate::publishing::publication_log::PublicationLog;
 use crate::publishing::review::Reviews;
+use crate::publishing::selling::AppSales;
+use crate::publishing::staking::Agreements;
+use crate::publishing::tools::ToolSessions;
+use crate::publishing::trusted::TrustedPublishers;
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// The subject of [`UnitOfWork::lock`] that serializes administrative changes.
+/// The subject of [`UnitOfWork::lock`] that serializes administrative changes. A unit of work that also locks an app of a developer or holds a
+/// category, as a publication does that brings a price into force, does so first.
 pub const MANAGEMENT: &str = "management";
 
 /// How many hours the response to a write is stored for its `Idempotency-Key`.
@@ -98,6 +106,7 @@ pub trait Store: Send + Sync {
 pub trait UnitOfWork: Send {
     fn users(&mut self) -> Box<dyn Users + '_>;
     fn browser_sessions(&mut self) -> Box<dyn BrowserSessions + '_>;
+    fn devices(&mut self) -> Box<dyn Devices + '_>;
     fn api_keys(&mut self) -> Box<dyn ApiKeys + '_>;
     fn audit_log(&mut self) -> Box<dyn AuditLog + '_>;
     fn connect_sessions(&mut self) -> Box<dyn ConnectSessions + '_>;
@@ -116,6 +125,8 @@ pub trait UnitOfWork: Send {
     fn trials(&mut self) -> Box<dyn Trials + '_>;
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
     fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;
+    fn sale_shares(&mut self) -> Box<dyn SaleShares + '_>;
+    fn payees(&mut self) -> Box<dyn Payees + '_>;
     fn credit_notes(&mut self) -> Box<dyn CreditNotes + '_>;
     fn charge_counts(&mut self) -> Box<dyn ChargeCounts + '_>;
     fn balances(&mut self) -> Box<dyn Balances + '_>;
@@ -127,11 +138,18 @@ pub trait UnitOfWork: Send {
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn uploads(&mut self) -> Box<dyn Uploads + '_>;
+    fn digests(&mut self) -> Box<dyn BlockedDigests + '_>;
     fn access_tokens(&mut self) -> Box<dyn AccessTokens + '_>;
+    fn trusted_publishers(&mut self) -> Box<dyn TrustedPublishers + '_>;
+    fn app_instances(&mut self) -> Box<dyn AppInstances + '_>;
     fn invitations(&mut self) -> Box<dyn Invitations + '_>;
+    fn tool_sessions(&mut self) -> Box<dyn ToolSessions + '_>;
     fn preferences(&mut self) -> Box<dyn StoredPreferences + '_>;
+    fn agreements(&mut self) -> Box<dyn Agreements + '_>;
+    fn app_sales(&mut self) -> Box<dyn AppSales + '_>;
     fn reviews(&mut self) -> Box<dyn Reviews + '_>;
     fn publication_log(&mut self) -> Box<dyn PublicationLog + '_>;
+    fn managed_apps(&mut self) -> Box<dyn ManagedApps + '_>;
     fn personal_data(&mut self) -> Box<dyn PersonalData + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn found_payments(&mut self) -> Box<dyn FoundPayments + '_>;

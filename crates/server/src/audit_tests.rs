@@ -24,31 +24,43 @@ enum Recording {
 use Recording::{As, None as NotRecorded, WithOption};
 
 const READS: &str = "it changes nothing, and shows no secret and no data of customers";
+const INSTALLS: &str = "it is run on a customer's computer, and changes nothing in a store but its own sign-in there";
+const PUBLISHES: &str = "it is run on a developer's computer, and a store records the calls that it gets";
 
 /// Every command, in the order of its words.
-const COMMANDS: [(&str, Recording); 22] = [
+const COMMANDS: [(&str, Recording); 32] = [
     ("backup", As(&[Operation::TakeBackup])),
     ("clock confirm", As(&[Operation::ConfirmClock])),
     ("clock status", NotRecorded(READS)),
+    ("connect", NotRecorded(PUBLISHES)),
     ("dead-letters", WithOption(&[Operation::RetryDeadLetter], READS)),
     ("doctor", WithOption(&[Operation::StakeForGas], READS)),
     ("history-process", NotRecorded("it uses a temporary database only")),
+    ("init", NotRecorded(PUBLISHES)),
+    ("install", NotRecorded(INSTALLS)),
     ("key create", As(&[Operation::CreateKey])),
     ("key list", NotRecorded(READS)),
     ("key revoke", As(&[Operation::RevokeKey])),
     ("ledger export", NotRecorded("it changes nothing, and prints amounts and ids only")),
+    ("login", NotRecorded(INSTALLS)),
+    ("logout", NotRecorded(INSTALLS)),
     ("migrate", NotRecorded("each start does the same, and nobody can choose what it does")),
     ("openapi", NotRecorded("it opens no store")),
+    ("pack", NotRecorded(PUBLISHES)),
     ("passport issue", As(&[Operation::IssuePassport])),
     ("passport list", NotRecorded(READS)),
     ("passport revoke", As(&[Operation::RevokePassport])),
+    ("publish", NotRecorded(PUBLISHES)),
     ("restore", As(&[Operation::RestoreBackup])),
     ("restore confirm", As(&[Operation::ConfirmRestore, Operation::SkipImport])),
     ("restore status", NotRecorded(READS)),
     ("rotate-key", As(&[Operation::RotateKey])),
     ("serve", NotRecorded("what is done through it is recorded as what users and keys do")),
+    ("status", NotRecorded(PUBLISHES)),
+    ("update", NotRecorded(INSTALLS)),
     ("verify", NotRecorded(READS)),
     ("work", NotRecorded("it runs the jobs that calls have ordered")),
+    ("yank", NotRecorded(PUBLISHES)),
 ];
 
 /// The words of every command that can be run.

@@ -7,6 +7,7 @@ use souk_api::auth::{CreatedKey, NewKey, create_key};
 use souk_domain::access::{self, AuditActor, AuditEntry, Operation, Scope};
 use souk_domain::context::Context;
 use souk_domain::operation::{StoredDoubt, TimeSource, confirm_clock};
+use souk_domain::publishing::staking::revoke_passport;
 use souk_domain::shared::{ApiKeyId, AuditEntryId, Clock, EventId, Mode, PassportId};
 
 /// Maximum number of dead letters in one listing.
@@ -77,11 +78,10 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
             }
         }
         PassportCommand::Revoke { id } => {
-            let mut unit = audited(&ctx, Operation::RevokePassport, vec![id.clone()]).store.begin().await?;
-            if !unit.users().revoke_passport(&PassportId::parse(&id)?, ctx.now()).await? {
+            let ctx = audited(&ctx, Operation::RevokePassport, vec![id.clone()]);
+            if !revoke_passport(&ctx, &PassportId::parse(&id)?).await? {
                 return Err(format!("there is no valid passport {id}").into());
             }
-            unit.commit().await?;
             println!("{id} is revoked.");
         }
     }

@@ -8,11 +8,14 @@ use crate::metrics::{CountedJobs, Metrics};
 use crate::{backup, keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::ci_tokens::OidcCiTokens;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::disk::SystemDisks;
 use souk_adapters::files::{FileStore, SpoolFolder};
 use souk_adapters::identity::{AppKey, CheckedAppDids, HmacSigner};
+use souk_adapters::instances::HttpInstanceProbe;
 use souk_adapters::mail::{Mailbox, StoreMails};
+use souk_adapters::outbound::PrivateNetworks;
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SqlStore, known_schema, migrate, schema_version};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
@@ -26,6 +29,8 @@ use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, DiskSpace, RestoreHold, SeenProxy, TrustedClock, check_clock};
 use souk_domain::payment::{Breakers, MethodKind, Sandbox};
 use souk_domain::publishing::bundle::{ORPHAN_AGE, sweep_files};
+use souk_domain::publishing::instances::InstanceProbe;
+use souk_domain::publishing::trusted::CiTokens;
 use souk_domain::shared::{Clock, Random, StorageError};
 use souk_domain::storage::Store;
 use souk_sandbox::store::SandboxDb;
@@ -58,6 +63,8 @@ pub struct Parts {
     /// Uploads in progress.
     pub spool: SpoolFolder,
     pub reader: LocalBundleReader,
+    pub ci_tokens: Arc<dyn CiTokens>,
+    pub instances: Arc<dyn InstanceProbe>,
     pub printer: PdfPrinter,
     pub realtime: Arc<dyn Realtime>,
     pub redis: Option<Arc<RedisRealtime>>,
@@ -103,6 +110,7 @@ fn context(common: &Common, keys: &StoreKeys, database: Database, address: &Url)
         random: Arc::new(SystemRandom),
         networks: Networks::default(),
         handlers: souk_domain::purpose_handlers(),
+        stake_uses: souk_domain::stake_uses(),
         policy: common.policy(),
         limits: common.limits(),
         trust: Arc::new(TrustedClock),
@@ -255,6 +263,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         random: Arc::clone(&random),
         networks,
         handlers: souk_domain::purpose_handlers(),
+        stake_uses: souk_domain::stake_uses(),
         policy: if pace.is_simulated { BillingPolicy { bounds: None, ..common.policy() } } else { common.policy() },
         limits: common.limits(),
         trust: match &watch {
@@ -315,7 +324,9 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         confirmations: mails.clone(),
         owner_mails: mails.clone(),
         token_mails: mails.clone(),
-        review_mails: mails,
+        review_mails: mails.clone(),
+        developer_mails: mails.clone(),
+        sale_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),
@@ -337,6 +348,9 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
         files,
         spool,
         reader,
+        ci_tokens: Arc::new(OidcCiTokens::new(common.private_networks())?),
+        // Strangers name them, so that no option opens private networks for them.
+        instances: Arc::new(HttpInstanceProbe::new(PrivateNetworks::Refused)?),
         printer,
         realtime,
         redis,

@@ -19,6 +19,7 @@ use parse::{
     parse_redis, parse_retry_days, parse_role, parse_sender, parse_smtp, parse_token,
 };
 use souk_adapters::outbound::PrivateNetworks;
+use souk_cli::{CustomerCommand, PublisherCommand};
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_domain::operation::{SETTLING_TIME, UNSUBMITTED_SESSION_DAYS, VisitorLimits};
@@ -109,6 +110,10 @@ pub enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
+    #[command(flatten)]
+    Publisher(PublisherCommand),
+    #[command(flatten)]
+    Customer(CustomerCommand),
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]
@@ -202,7 +207,7 @@ impl Command {
             | Self::Clock { common, .. }
             | Self::DeadLetters { common, .. }
             | Self::Ledger { common, .. } => Some(common),
-            Self::Openapi => None,
+            Self::Openapi | Self::Publisher(_) | Self::Customer(_) => None,
         }
     }
 }
@@ -334,7 +339,8 @@ pub struct Common {
     /// The sender of emails.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>", value_parser = parse_sender)]
     pub mail_from: String,
-    /// Let payment methods connect to private addresses, such as a chain in the local network. The store's own sandbox needs no permission.
+    /// Let payment methods and issuers of CI tokens have private addresses, such as a chain or a GitLab in the local network. The store's
+    /// own sandbox needs no permission.
     #[arg(long, env = "SOUK_ALLOW_PRIVATE_NETWORKS")]
     pub allow_private_networks: bool,
     /// Seconds after the confirmation of a restored store until its last import begins. For tests, whose networks list payments at once.

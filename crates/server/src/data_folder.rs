@@ -76,9 +76,12 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
             (common, false)
         }
         // They use a temporary folder, or none.
-        Command::Verify(_) | Command::HistoryProcess(_) | Command::Ledger { .. } | Command::Openapi => {
-            return Ok(Locks { _files: Vec::new() });
-        }
+        Command::Verify(_)
+        | Command::HistoryProcess(_)
+        | Command::Ledger { .. }
+        | Command::Openapi
+        | Command::Publisher(_)
+        | Command::Customer(_) => return Ok(Locks { _files: Vec::new() }),
     };
     create(&common.data)?;
     let replaces_store = match command {

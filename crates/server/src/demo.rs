@@ -159,6 +159,7 @@ async fn insert_app(
             size,
             published_at,
             is_yanked: false,
+            facts: None,
         };
         unit.apps().insert_version(&row).await?;
     }

@@ -1,5 +1,6 @@
 //! The binary: `souk serve | work | migrate | backup | restore | rotate-key | key | passport | clock | dead-letters | doctor | verify |
-//! ledger | openapi`.
+//! ledger | openapi` on a machine of the store, `connect | init | pack | publish | status | yank` on a developer's, and `login | logout |
+//! install | update` on a customer's.
 
 #[cfg(test)]
 mod audit_tests;
@@ -42,8 +43,11 @@ fn main() -> ExitCode {
     // The allocator asks for huge pages, of which a store that does little uses a small part: they would double its memory.
     let huge_pages = rustix::thread::disable_transparent_huge_pages(true);
     let mut cli = Cli::try_parse().unwrap_or_else(|error| hide_secrets(error).exit());
-    // Whatever this process writes is for this user only: databases, mails, uploads.
-    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    // Whatever a process of the store writes is for this user only: databases, mails, uploads. The files of developers and customers are like
+    // their others.
+    if !matches!(cli.command, Command::Publisher(_) | Command::Customer(_)) {
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
     // The locks are held until the process ends.
     let locks = start_log(cli.log_format).and_then(|()| cli.command.read_secret_files()).and_then(|()| data_folder::lock(&cli.command));
     let _locks = match locks {
@@ -68,7 +72,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("souk: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(souk_cli::exit_code(error.as_ref()))
         }
     }
 }
@@ -95,6 +99,8 @@ async fn run(command: Command) -> Result<(), Failure> {
             println!("{}", souk_api::document());
             Ok(())
         }
+        Command::Publisher(command) => souk_cli::run(command).await,
+        Command::Customer(command) => souk_cli::run_customer(command).await,
     }
 }
 

@@ -159,6 +159,8 @@ impl Handler for CountedJobs {
                 | Topic::OwnerMail
                 | Topic::TokenMail
                 | Topic::ReviewMail
+                | Topic::DeveloperMail
+                | Topic::SaleMail
         ) {
             self.metrics.mails.get_or_create(&MailLabels { outcome }).inc();
         }

@@ -10,7 +10,7 @@ use crate::sandbox_admission::admission;
 use crate::{demo, pages, sandbox, sandbox_off};
 use async_trait::async_trait;
 use poem::{EndpointExt, Route};
-use souk_adapters::identity::{AppDidAuthTokens, CheckedAppDids, Ed25519TokenKeys};
+use souk_adapters::identity::{AppDidAuthTokens, CheckedAppDids, Ed25519TokenKeys, SodiumToolSeals};
 use souk_adapters::persistence::SqlPersonalDataExports;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
@@ -188,6 +188,9 @@ fn app(args: &ServeArgs, parts: &Parts, limits: Arc<Limits>) -> App {
         },
         did_auth_tokens: Arc::new(AppDidAuthTokens::new(parts.app_key.clone())),
         token_keys: Arc::new(Ed25519TokenKeys),
+        tool_seals: Arc::new(SodiumToolSeals),
+        ci_tokens: Arc::clone(&parts.ci_tokens),
+        instances: Arc::clone(&parts.instances),
         tokens: parts.tokens.clone(),
         files: Arc::new(parts.files.clone()),
         publishing: Publishing {

@@ -7,14 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The allowed dependencies of each crate on other crates of the workspace, without `dev-dependencies`.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 8] = [
     ("souk-domain", &[]),
     ("souk-adapters", &["souk-domain"]),
     ("souk-api", &["souk-domain"]),
     ("souk-workers", &["souk-domain"]),
     ("souk-sandbox", &[]),
     ("souk-simulator", &["souk-domain", "souk-adapters"]),
-    ("souk-server", &["souk-domain", "souk-adapters", "souk-api", "souk-workers", "souk-sandbox", "souk-simulator"]),
+    // A client of any store: it knows the rules of bundles, and nothing of this machine's store.
+    ("souk-cli", &["souk-domain", "souk-adapters"]),
+    ("souk-server", &["souk-domain", "souk-adapters", "souk-api", "souk-workers", "souk-sandbox", "souk-simulator", "souk-cli"]),
 ];
 
 /// Dependencies that the domain must not have: an async runtime, a database, HTTP, a queue.
@@ -66,7 +68,8 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// Allowed dependencies between modules of the same layer.
-const WITHIN_A_LAYER: [(&str, &str); 3] = [("customer", "access"), ("pricing", "access"), ("store", "access")];
+/// What developers publish is sold by payment links.
+const WITHIN_A_LAYER: [(&str, &str); 4] = [("customer", "access"), ("pricing", "access"), ("store", "access"), ("publishing", "checkout")];
 
 /// Modules that every module may use although they name types of all layers: the environment of use cases, which contains no rules.
 const ENVIRONMENT: [&str; 2] = ["context", "storage"];
@@ -233,7 +236,10 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "report_usage",
         "restake",
         "resume_billing",
+        "sale_emails",
         "settlement",
+        "share_payout_reversal",
+        "share_payouts",
         "store_emails",
         "termination",
         "test_clock_admin",

@@ -4,7 +4,7 @@ use super::network_client::{NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
-use souk_domain::access::Wallet;
+use souk_domain::access::{Did, Wallet};
 use souk_domain::billing::{
     BillTo, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, Period, PricingFormula, Stake, StakePurpose,
     StakeStatus, StakeSubject, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
@@ -15,7 +15,8 @@ use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Description, Mandate, MandateStatus, Method, Purpose, SignedTransaction,
 };
 use souk_domain::pricing::{
-    Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Tier, TiersMode, Usage,
+    Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, PriceShare, Product, Recurring, RecurringInterval, Tier, TiersMode,
+    Usage,
 };
 use souk_domain::shared::Text;
 use souk_domain::shared::*;
@@ -148,6 +149,7 @@ impl Fixtures {
         let one_time =
             Price { id: self.one_time.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
         unit.prices().insert(&one_time).await?;
+        unit.prices().insert_shares(&one_time.id, &self.shares()).await?;
         for (plan, stake) in self.plans.iter().zip(stakes) {
             for price in plan.prices.iter().chain([&plan.other]) {
                 unit.prices().insert(&plan.price(price, &product, both, now)).await?;
@@ -163,6 +165,12 @@ impl Fixtures {
         }
         unit.commit().await?;
         Ok(())
+    }
+
+    /// The shares of the one-time purchase. Hardly an amount can be distributed by them without a remainder.
+    fn shares(&self) -> Vec<PriceShare> {
+        let share = |name: &str, millionths| PriceShare { beneficiary: Did::from_verified(name), millionths };
+        vec![share("z1historydeveloper", 612_345), share("z1historyartist", 77_777)]
     }
 
     fn as_customer(&self, now: Timestamp) -> Customer {
@@ -225,6 +233,7 @@ impl Fixtures {
             currency_id: subscription.currency_id.clone(),
             subject: StakeSubject::Subscription(subscription.id.clone()),
             purpose: StakePurpose::Security,
+            waiting_days: 14,
             amount_requested: amount,
             amount,
             amount_forfeited: Amount::ZERO,

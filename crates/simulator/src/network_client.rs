@@ -9,6 +9,7 @@ use souk_adapters::arcblock::{
 };
 use souk_adapters::identity::{delegation_address, stake_address};
 use souk_domain::access::Did;
+use souk_domain::billing::STAKE_WAITING;
 use souk_domain::payment::{
     CardHolder, Currency, CurrencyLimit, MandateDetails, MandateRequest, Method, MethodKind, MethodSettings, Outcome, SetupOutcome,
     SetupRequest, SignedTransaction, StakeRequest, WalletRail,
@@ -103,7 +104,7 @@ impl NetworkClient {
             payer_key: fixtures.wallet.public_key_base58(),
             amount: Amount::new(u128::from(tokens) * UNIT),
             subject: stake.to_string(),
-            waiting: Duration::from_secs(3 * 86_400),
+            waiting: STAKE_WAITING,
             reference: stake.to_string(),
             nonce,
         };
@@ -230,7 +231,7 @@ impl NetworkClient {
         let Some(stake) = subscription.overdraft_stake_id.or(subscription.stake_id) else { return Ok(()) };
         let PaymentOption { method, currency } = self.payment_option(false);
         let owner = fixtures.wallet.did();
-        let held = self.rail()?.stake_balance(method, currency, owner, stake.as_str()).await?.held;
+        let held = self.rail()?.stake_balance(method, currency, owner, stake.as_str(), STAKE_WAITING).await?.held;
         let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
         if amount.is_zero() {
             return Ok(());

@@ -12,6 +12,7 @@ use souk_domain::operation::{ClockTrust, ClockWatch, HOUR, check_clock, check_re
 use souk_domain::payment;
 use souk_domain::privacy;
 use souk_domain::publishing::access_tokens;
+use souk_domain::publishing::instances::INSTANCE_LIFETIME;
 use souk_domain::shared::{MethodId, SessionId, StorageError, Timestamp};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ const CHUNK: u32 = 200;
 
 /// Maximum number of chunks that one run removes from each table; more than anonymous requests can write in a minute.
 const PRUNE_CHUNKS_MAX: u32 = 500;
+/// How long the access token of a CI is kept after its expiry. An upload that it has begun takes less.
+const CI_TOKEN_GRACE: Duration = Duration::from_secs(3_600);
 /// Number of renewals per commit.
 const RENEWAL_BATCH: u32 = 200;
 
@@ -58,8 +61,8 @@ enum RecurringJob {
     RetryWithoutGas,
     /// Continues test clocks whose job was lost.
     AdvanceClocks,
-    /// Removes expired logins, connect sessions and idempotency keys, old orders that were never submitted or never paid, users who have
-    /// nothing in the store, and old entries of the audit log.
+    /// Removes expired logins, sign-ins of computers, sessions of wallets and tools, access tokens of CI, instances of apps, idempotency
+    /// keys, old orders that were never submitted or never paid, users who have nothing in the store, and old entries of the audit log.
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
@@ -332,7 +335,9 @@ async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
 #[derive(Debug, Clone, Copy)]
 enum Expired {
     BrowserSessions,
+    Devices,
     ConnectSessions,
+    ToolSessions,
     IdempotencyKeys,
     UnsubmittedSessions,
     UnpaidOrders,
@@ -340,6 +345,10 @@ enum Expired {
     UnconfirmedAddresses,
     HourlyCounts,
     RequestNonces,
+    AccessTokensOfCi,
+    UsedCiTokens,
+    UsedAppProofs,
+    AppInstances,
     AuditLog,
 }
 
@@ -352,7 +361,9 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
     let mut failure = None;
     for expired in [
         Expired::BrowserSessions,
+        Expired::Devices,
         Expired::ConnectSessions,
+        Expired::ToolSessions,
         Expired::IdempotencyKeys,
         Expired::UnsubmittedSessions,
         Expired::UnpaidOrders,
@@ -360,6 +371,10 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
         Expired::UnconfirmedAddresses,
         Expired::HourlyCounts,
         Expired::RequestNonces,
+        Expired::AccessTokensOfCi,
+        Expired::UsedCiTokens,
+        Expired::UsedAppProofs,
+        Expired::AppInstances,
         Expired::AuditLog,
     ] {
         if let Err(error) = prune_kind(ctx, expired, now).await {
@@ -384,7 +399,9 @@ async fn prune_chunk(ctx: &Context, expired: Expired, now: Timestamp) -> Result<
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
         Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,
+        Expired::Devices => unit.devices().prune(now, CHUNK).await?,
         Expired::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
+        Expired::ToolSessions => unit.tool_sessions().prune(now, CHUNK).await?,
         Expired::IdempotencyKeys => {
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
             unit.idempotency().prune(old, CHUNK).await?
@@ -395,6 +412,11 @@ async fn prune_chunk(ctx: &Context, expired: Expired, now: Timestamp) -> Result<
         Expired::UnconfirmedAddresses => unit.mail_addresses().prune_unconfirmed(now.minus(CONFIRMATION_INTERVAL), CHUNK).await?,
         Expired::HourlyCounts => unit.hourly_counts().prune(now.minus(HOUR * 2), CHUNK).await?,
         Expired::RequestNonces => unit.access_tokens().prune_nonces(now, CHUNK).await?,
+        // A request that was verified, or an upload that was admitted, just before the expiry still refers to it.
+        Expired::AccessTokensOfCi => unit.access_tokens().prune_of_ci(now.minus(CI_TOKEN_GRACE), CHUNK).await?,
+        Expired::UsedCiTokens => unit.trusted_publishers().prune_used(now, CHUNK).await?,
+        Expired::UsedAppProofs => unit.app_instances().prune_proofs(now, CHUNK).await?,
+        Expired::AppInstances => unit.app_instances().prune(now.minus(INSTANCE_LIFETIME), CHUNK).await?,
         Expired::AuditLog => unit.audit_log().prune(now.minus(AUDIT_LOG_RETENTION), CHUNK).await?,
     };
     unit.commit().await?;

@@ -42,7 +42,7 @@ test('an invited user signs in, becomes a developer, creates an access token and
   await dialog.getByRole('button', { name: translate('publish:tokens.done') }).click();
   await expect(page.getByRole('table')).toContainText('Build server');
 
-  for (const path of ['/developer/apps', '/developer/access-tokens']) {
+  for (const path of ['/developer/apps', '/developer/earnings', '/developer/access-tokens']) {
     await page.goto(path);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await page.waitForLoadState('networkidle');

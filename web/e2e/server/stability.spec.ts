@@ -83,6 +83,7 @@ forEachDisplay(({ locale, scheme }) => {
       `/console/subscriptions/${subscription.id}`,
       '/console/disputes',
       '/console/stakes',
+      '/console/payables',
       '/console/credit-notes',
     ]);
     // The amount of the newest credit note is visible without scrolling sideways.
@@ -100,6 +101,9 @@ forEachDisplay(({ locale, scheme }) => {
       '/console/audit-log',
       '/console/reviews',
       '/console/developers',
+      '/console/apps',
+      '/console/categories',
+      '/console/blocked-digests',
       '/customer/security',
     ]);
   });

@@ -14,6 +14,12 @@ interface MissingFields {
   preferences: Missing<client.Preferences, Schemas['Preferences']>;
   token: Missing<client.AccessToken, Schemas['AccessToken']>;
   createdToken: Missing<client.CreatedAccessToken, Schemas['CreatedAccessToken']>;
+  publisher: Missing<client.TrustedPublisher, Schemas['TrustedPublisher']>;
+  publishers: Missing<client.TrustedPublisherList, Schemas['TrustedPublisherList']>;
+  blockedDigest: Missing<client.BlockedDigest, Schemas['BlockedDigest']>;
+  containing: Missing<client.ContainingVersion, Schemas['ContainingVersion']>;
+  toolRequest: Missing<client.ToolRequest, Schemas['ToolRequest']>;
+  approvedTool: Missing<client.ApprovedTool, Schemas['ApprovedTool']>;
   holder: Missing<client.PassportHolder, Schemas['PassportHolder']>;
   invitation: Missing<client.Invitation, Schemas['Invitation']>;
   createdInvitation: Missing<client.CreatedInvitation, Schemas['CreatedInvitation']>;

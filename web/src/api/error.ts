@@ -1,6 +1,16 @@
 /** The error of a form field. */
 export interface FieldProblem {
-  code: 'REQUIRED' | 'INVALID' | 'TOO_LONG' | 'PATTERN' | 'OUT_OF_RANGE' | 'TOO_PRECISE' | 'SYMBOL' | 'LESS_THAN';
+  code:
+    | 'REQUIRED'
+    | 'INVALID'
+    | 'TOO_LONG'
+    | 'PATTERN'
+    | 'OUT_OF_RANGE'
+    | 'TOO_PRECISE'
+    | 'SYMBOL'
+    | 'NO_DEPOSITS'
+    | 'LESS_THAN'
+    | 'ADDRESSES';
   params?: Record<string, string>;
 }
 

@@ -21,6 +21,8 @@ export interface RelayIds {
   customer_id?: string;
   subscription_id?: string;
   currency_id?: string;
+  /** The DID of an app, of an event about a review. */
+  blockletId?: string;
 }
 
 export interface RelayEvents {

@@ -327,6 +327,165 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The computers on which the user is signed in with the command line; the last used one comes first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DeviceList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/devices/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Sign the computer out whose key has signed the request. Its licenses are valid until they expire. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Sign the user out on one computer. Returns the remaining ones. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DeviceList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/apps": {
         parameters: {
             query?: never;
@@ -447,7 +606,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One app with its readme, screenshots and versions. `version` selects the version whose readme and size are shown. */
+        /**
+         * One app with its readme, screenshots and versions. `version` selects the version of which readme, screenshots, size and what it says of
+         *     itself are shown.
+         */
         get: {
             parameters: {
                 query?: {
@@ -504,7 +666,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Download the bundle of a version. For a paid app, the caller needs an entitlement. */
+        /**
+         * Download the bundle of a version. For a paid app, the caller needs an entitlement: a signed-in user, or a command line whose request is
+         *     signed by the key of a computer on which the user is signed in. A request with `Range: bytes=N-` and the `ETag` of the bundle in
+         *     `If-Range` gets what follows.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -519,6 +685,15 @@ export interface paths {
             responses: {
                 /** @description The file */
                 200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description The rest of the file */
+                206: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -589,6 +764,15 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
+                /** @description The rest of the file */
+                206: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
                 /** @description Not modified */
                 304: {
                     headers: {
@@ -631,10 +815,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A screenshot of the app, by its index. */
+        /** A screenshot, by its index: of the version that new installs get, or of the one that `version` names. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    version?: string;
+                };
                 header?: never;
                 path: {
                     did: string;
@@ -646,6 +832,15 @@ export interface paths {
             responses: {
                 /** @description The file */
                 200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description The rest of the file */
+                206: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -849,7 +1044,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Run the checks again, as a job. Returns the former results, which are shown until it has ended. */
+        /** Run the checks again, as a job, unless one is ordered already. Returns the former results, which are shown until it has ended. */
         post: {
             parameters: {
                 query?: never;
@@ -8516,7 +8711,7 @@ export interface paths {
             };
         };
         /**
-         * Replace the preferences of publishing, as an administrator. Who may publish, whether versions are reviewed, stakes and shares change
+         * Replace the preferences of publishing, as an administrator. Who may publish, which versions are reviewed, stakes and shares change
          *     only after a recent sign-in. 409 if they have another version than the one named.
          */
         put: {
@@ -8567,17 +8762,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/developer/access-tokens": {
+    "/api/console/apps": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The access tokens of the signed-in developer, newest first, without their secrets. */
+        /**
+         * All apps, for administrators: those that were uploaded and those of the catalogue. `status` filters by the latest version, `state`
+         *     by where the app is, `category_id` by its category.
+         */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    keyword?: string;
+                    status?: string;
+                    state?: string;
+                    category_id?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -8589,7 +8794,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                        "application/json; charset=utf-8": components["schemas"]["ManagedAppList"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8613,7 +8818,174 @@ export interface paths {
             };
         };
         put?: never;
-        /** Create an access token, after a recent sign-in. The secret key is in this answer only. */
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/apps/{did}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an app as an administrator. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ManagedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/apps/{did}/category": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the category of an app, and which of its versions are reviewed, as an administrator. Fewer reviews need a recent sign-in. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AppCategoryInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ManagedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/categories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The categories in their order, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategoryList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Create a category as an administrator, the last one in the order. Its slug comes from its English name and stays. */
         post: {
             parameters: {
                 query?: never;
@@ -8623,7 +8995,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json; charset=utf-8": components["schemas"]["AccessTokenInput"];
+                    "application/json; charset=utf-8": components["schemas"]["CategoryInput"];
                 };
             };
             responses: {
@@ -8632,7 +9004,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["CreatedAccessToken"];
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategory"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8661,15 +9033,17 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/developer/access-tokens/current": {
+    "/api/console/categories/default": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The token that has signed the request, so that a tool can see what it may do and until when. */
-        get: {
+        get?: never;
+        put?: never;
+        /** Create the default categories as an administrator, in a store that has none. */
+        post: {
             parameters: {
                 query?: never;
                 header?: never;
@@ -8683,38 +9057,46 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["AccessToken"];
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategoryList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
             };
         };
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/developer/access-tokens/{id}": {
+    "/api/console/categories/{id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete an access token of the signed-in developer, whose name must be given. Returns the remaining ones. What the token has signed
-         *     stays.
-         */
-        delete: {
+        /** Read a category as an administrator. */
+        get: {
             parameters: {
-                query?: {
-                    name?: string;
-                };
+                query?: never;
                 header?: never;
                 path: {
                     id: string;
@@ -8728,7 +9110,92 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategory"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Rename a category or move it in the order, as an administrator. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CategoryChange"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategory"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Delete a category without apps, as an administrator. Returns the remaining ones. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ManagedCategoryList"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8756,17 +9223,18 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/developer/apps": {
+    "/api/console/blocked-digests": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The apps of the signed-in developer. Those that were changed last come first. */
+        /** The blocked digests, for administrators, newest first. `keyword` is the beginning of a digest or a part of a reason. */
         get: {
             parameters: {
                 query?: {
+                    keyword?: string;
                     page?: number;
                     pageSize?: number;
                 };
@@ -8781,7 +9249,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["UploadedAppList"];
+                        "application/json; charset=utf-8": components["schemas"]["BlockedDigestList"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8812,132 +9280,14 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/developer/apps/{did}/visibility": {
+    "/api/console/blocked-digests/{sha256}/versions": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        /** Make an app private, or list it again. */
-        put: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    did: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json; charset=utf-8": components["schemas"]["VisibilityInput"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
-                    };
-                };
-                /** @description The request is rejected */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-                /** @description The request failed */
-                "5XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-            };
-        };
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/developer/apps/{did}/auto-publish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Turn automatic publishing of an app's updates on for a number of days, or off. */
-        put: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    did: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json; charset=utf-8": components["schemas"]["AutoPublishInput"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
-                    };
-                };
-                /** @description The request is rejected */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-                /** @description The request failed */
-                "5XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-            };
-        };
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/apps/{did}/uploads": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** An uploaded app and its versions, for its developer and for reviewers. */
+        /** The uploaded versions that contain some content, for administrators. */
         get: {
             parameters: {
                 query?: {
@@ -8946,7 +9296,7 @@ export interface paths {
                 };
                 header?: never;
                 path: {
-                    did: string;
+                    sha256: string;
                 };
                 cookie?: never;
             };
@@ -8957,7 +9307,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["UploadedVersionList"];
+                        "application/json; charset=utf-8": components["schemas"]["ContainingVersionList"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8988,68 +9338,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/apps/{did}/versions/{version}/review": {
+    "/api/console/blocked-digests/{sha256}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The review of a version with its thread, for its developer and for reviewers. */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    did: string;
-                    version: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
-                    };
-                };
-                /** @description The request is rejected */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-                /** @description The request failed */
-                "5XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
-                    };
-                };
-            };
-        };
-        /** Take a step of the review, publish or yank the version, or block its app. */
+        get?: never;
+        /** Block content by its SHA-256 as an administrator, or change the reason. Versions that were published with it stay published. */
         put: {
             parameters: {
                 query?: never;
                 header?: never;
                 path: {
-                    did: string;
-                    version: string;
+                    sha256: string;
                 };
                 cookie?: never;
             };
             requestBody: {
                 content: {
-                    "application/json; charset=utf-8": components["schemas"]["ReviewStepInput"];
+                    "application/json; charset=utf-8": components["schemas"]["BlockedDigestInput"];
                 };
             };
             responses: {
@@ -9058,7 +9367,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
+                        "application/json; charset=utf-8": components["schemas"]["BlockedDigest"];
                     };
                 };
                 /** @description The request is rejected */
@@ -9082,27 +9391,60 @@ export interface paths {
             };
         };
         post?: never;
-        delete?: never;
+        /** Unblock content as an administrator. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    sha256: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/console/reviews": {
+    "/api/developer-program": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The versions that wait for a reviewer, or with `filter=decided` those that were decided. */
+        /** How the store accepts developers, what it costs, and where the signed-in user stands. */
         get: {
             parameters: {
-                query?: {
-                    filter?: string;
-                    page?: number;
-                    pageSize?: number;
-                };
+                query?: never;
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -9114,7 +9456,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["QueuedVersionList"];
+                        "application/json; charset=utf-8": components["schemas"]["DeveloperProgram"];
                     };
                 };
                 /** @description The request is rejected */
@@ -9145,23 +9487,279 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/publication-log": {
+    "/api/developer-program/developers/{did}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
+        /** Since when somebody is a developer, if they are one. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Developer"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer-program/agreement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Agree to the terms for developers. The first agreement to a version counts. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["TermsAgreement"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DeveloperProgram"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer-program/membership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Leave: the passport of the signed-in developer is withdrawn, and the deposit is returned after its waiting time. Apps stay. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DeveloperProgram"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/deposit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The deposit for an app, for its developer and for those who moderate it. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AppDeposit"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         /**
-         * The public log of the versions that were published, yanked or brought back, and of the apps that were blocked or unblocked. Each
-         *     entry contains the hash of the one before it. Returns the entries after `after`, 100 of them unless `limit` says otherwise.
+         * Take back the deposit for one's own app: it is returned after its waiting time. An app that is published is blocked for it while the
+         *     store requires deposits.
          */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AppDeposit"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/blocked-users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The users whose access was revoked, for administrators. */
         get: {
             parameters: {
-                query?: {
-                    after?: number;
-                    limit?: number;
-                };
+                query?: never;
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -9173,7 +9771,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["PublicationLog"];
+                        "application/json; charset=utf-8": components["schemas"]["BlockedUserList"];
                     };
                 };
                 /** @description The request is rejected */
@@ -9199,6 +9797,103 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/blocked-users/{did}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Block a user, after a recent sign-in: all their passports are withdrawn, the deposits by which they were obtained are returned, and
+         *     they get no other one. Administrators block customers, developers and reviewers, owners administrators as well.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BlockedUserList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** End the block of a user. Their passports do not come back. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["BlockedUserList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -9586,6 +10281,1886 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tool-sessions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a developer's tool asks the signed-in user for. It is a POST so that the token of the session stands in no address. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ToolSessionToken"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ToolRequest"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tool-sessions/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve the request of a tool, after a recent sign-in. The access token that it asks for is created, and its secret is sealed to the
+         *     key of the tool; only a developer can approve that. Keys of apps are created by the browser, which sends their public halves.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ToolApproval"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ApprovedTool"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tool-sessions/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deny the request of a tool, which is told so. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ToolSessionToken"];
+                };
+            };
+            responses: {
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the store says of the version that a new install gets, signed by the store: the digests of the developer's document and of the
+         *     bundle, the developer, and whether the app is sold. It is valid for an hour.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SignedStatement"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/versions/{version}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the store says of one version, signed by the store. A version that is not published exists for its developer and for reviewers
+         *     only: signed in, or by a request that the key of a computer has signed on which they are. Its statement has a format of its own and
+         *     names the status of its review.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SignedStatement"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/license": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A license for the computer whose key has signed the request, if its user has the app: for 30 days, or until a subscription ends that is
+         *     set to cancel or is paused. After a refund, during a dispute, and while the app is blocked, there is none.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SignedStatement"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The access tokens of the signed-in developer, newest first, without their secrets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Create an access token, after a recent sign-in. The secret key is in this answer only. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AccessTokenInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CreatedAccessToken"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The token that has signed the request, so that a tool can see what it may do and until when. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessToken"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/access-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an access token of the signed-in developer, whose name must be given. Returns the remaining ones. What the token has signed
+         *     stays.
+         */
+        delete: {
+            parameters: {
+                query?: {
+                    name?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AccessTokenList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/trusted-publishers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The trusted publishers of the signed-in developer, newest first, and the issuers that the store accepts. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TrustedPublisherList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Register a repository whose CI may publish in the name of the signed-in developer, after a recent sign-in. Returns all. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["TrustedPublisherInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TrustedPublisherList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/trusted-publishers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a trusted publisher of the signed-in developer. Its access tokens end at once. Returns the remaining ones. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["TrustedPublisherList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trusted-publishing/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange the OIDC token of a CI for an access token of 15 minutes for one app. Each CI token is exchanged once. The secret key is in
+         *     this answer only.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["CiTokenExchange"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["CiAccessToken"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The apps of the signed-in developer. Those that were changed last come first. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["DeveloperAppList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps/{did}/visibility": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Make an app private, or list it again. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["VisibilityInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps/{did}/auto-publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Turn automatic publishing of an app's updates on for a number of days, after a recent sign-in, or off. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AutoPublishInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedApp"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An uploaded app and its versions, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["UploadedVersionList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/versions/{version}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The review of a version with its thread, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Take a step of the review, publish or yank the version, or block its app. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ReviewStepInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionReview"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/versions/{version}/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What differs between a version and the published one, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["VersionComparison"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/apps/{did}/versions/{version}/pictures/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A picture of a version that may not be published, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                    version: string;
+                    sha256: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The file */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description The rest of the file */
+                206: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description Not modified */
+                304: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The versions that wait for a reviewer, or with `filter=decided` those that were decided. */
+        get: {
+            parameters: {
+                query?: {
+                    filter?: string;
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["QueuedVersionList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/publication-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public log of the versions that were published, yanked or brought back, and of the apps that were blocked or unblocked. Each
+         *     entry contains the hash of the one before it. Returns the entries after `after`, 100 of them unless `limit` says otherwise.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    after?: number;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PublicationLog"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps/{did}/price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How an app is sold, for its developer and for reviewers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AppPricing"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        /** Set the price of an app of the caller, or propose it for the next version where versions are reviewed. It needs a recent sign-in. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["AppPricingInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AppPricing"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/apps/{did}/price/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraw the proposed price of an app of the caller. What is in force stays so. It needs a recent sign-in. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    did: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["AppPricing"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/earnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the sales of apps have brought to the signed-in user. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Earnings"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/developer/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The payouts to the signed-in user, newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SharePayoutList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/payables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The beneficiaries of sales, with what is payable to them, for owners. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PayeeList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/payables/{beneficiary}/{currency_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is payable to a beneficiary in a currency, for owners. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    beneficiary: string;
+                    currency_id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Payee"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/payables/{beneficiary}/{currency_id}/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a payout that an owner has made to a beneficiary. The store sends nothing: the entry lowers what is payable. It needs a recent
+         *     sign-in.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    beneficiary: string;
+                    currency_id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["SharePayoutInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Payee"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/payouts/{id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back a payout that was recorded by mistake. Its amount is payable again. It needs a recent sign-in. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["SharePayoutReversalInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SharePayout"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/console/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The recorded payouts to beneficiaries and their reversals, newest first, for owners. */
+        get: {
+            parameters: {
+                query?: {
+                    page?: number;
+                    pageSize?: number;
+                    starting_after?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SharePayoutList"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -9722,6 +12297,37 @@ export interface components {
             slug: string;
             name: components["schemas"]["Text"];
         };
+        /** AppCategoryInput */
+        AppCategoryInput: {
+            /** @default  */
+            category_id?: string;
+            /** @description Which versions are reviewed: `FIRST` or `EACH`; `null`: as before. */
+            review_type?: string | null;
+        };
+        /**
+         * AppComponent
+         * @description Another app that a version needs or can use.
+         */
+        AppComponent: {
+            title: string;
+            /** @description A range of its versions; empty: any. */
+            version: string;
+            required: boolean;
+        };
+        /**
+         * AppDeposit
+         * @description The deposit for an app.
+         */
+        AppDeposit: {
+            /** @description Whether the store requires one to publish the app. */
+            required: boolean;
+            /** @description Whether the network holds all of it. */
+            complete: boolean;
+            /** @description `null`: it cannot be placed at present. */
+            terms?: (components["schemas"]["DepositTerms"] & unknown) | null;
+            /** @description The deposit, until all of it has been returned or forfeited. */
+            stake?: (components["schemas"]["Stake"] & unknown) | null;
+        };
         /** AppDetail */
         AppDetail: {
             did: string;
@@ -9760,14 +12366,40 @@ export interface components {
             readme: components["schemas"]["Text"];
             screenshots: components["schemas"]["Screenshot"][];
             versions: components["schemas"]["AppVersion"][];
+            /** @description A developer has uploaded and signed it, so `souk install` installs it. */
+            installable: boolean;
             license: string;
             website?: string | null;
+            requirements: components["schemas"]["AppRequirements"];
+            /** @description Whether the version brings an image for Docker. */
+            docker: boolean;
+            /** @description The apps that the version needs or can use. */
+            components: components["schemas"]["AppComponent"][];
         };
         /** AppDeveloper */
         AppDeveloper: {
             did: string;
             name: string;
             verified: boolean;
+        };
+        /**
+         * AppEarning
+         * @description What the sales of an app have brought to a beneficiary.
+         */
+        AppEarning: {
+            /** @description `null`: of products that grant no app. */
+            app_did?: string | null;
+            /** @description `null`: the catalogue does not have it any more. */
+            app_title?: (components["schemas"]["Text"] & unknown) | null;
+            currency_id: string;
+            currency?: (components["schemas"]["PaymentCurrency"] & unknown) | null;
+            /** @description Base units, after refunds and disputes. */
+            earned: string;
+            /**
+             * Format: uint64
+             * @description Sold items, those that were refunded included.
+             */
+            sales: number;
         };
         /** AppList */
         AppList: {
@@ -9806,6 +12438,56 @@ export interface components {
             unit_amount: string;
             method_type: string;
         };
+        /**
+         * AppPricing
+         * @description How an app is sold, and the rules of the store for its price.
+         */
+        AppPricing: {
+            app_did: string;
+            livemode: boolean;
+            in_force: components["schemas"]["SellingTerms"];
+            /** @description They come into force when the next stable version is published; `null`: nothing changes. */
+            proposed?: (components["schemas"]["SellingTerms"] & unknown) | null;
+            /** @description The part of each sale that the store keeps at least. */
+            commission_percent: string;
+            paid_apps_allowed: boolean;
+            /** @description In human units of the currency. */
+            price_min: string;
+            price_max: string;
+            /** @description Those in which buyers can pay at the moment. */
+            currencies: components["schemas"]["PaymentCurrency"][];
+            /** @description A version is under review, so the price cannot change. */
+            under_review: boolean;
+            /** @description A new price comes into force when the next stable version is published, and not at once. */
+            waits_for_version: boolean;
+            /** @description The change has ended automatic publication. */
+            ended_auto_publish: boolean;
+        };
+        /** AppPricingInput */
+        AppPricingInput: {
+            /** @description free or one_time. */
+            type: string;
+            /** @description Required for a price. */
+            currency_id?: string | null;
+            /** @description Decimal text in human units of the currency; required for a price. */
+            amount?: string | null;
+            /** @default [] */
+            shares?: components["schemas"]["ShareInput"][];
+        };
+        /**
+         * AppRequirements
+         * @description On what a version runs. Empty texts and lists: on any.
+         */
+        AppRequirements: {
+            /** @description A range of versions of the server. */
+            server: string;
+            /** @description A range of versions of Node.js. */
+            nodejs: string;
+            /** @description Operating systems. */
+            os: string[];
+            /** @description Processors. */
+            cpu: string[];
+        };
         /** AppVersion */
         AppVersion: {
             version: string;
@@ -9815,6 +12497,14 @@ export interface components {
             size: number;
             /** @description SHA-256 of the bundle in lower-case hex. */
             sha256: string;
+        };
+        /**
+         * ApprovedTool
+         * @description An approved request.
+         */
+        ApprovedTool: {
+            /** @description The access token that was created for the tool, without its secret. Null: the tool asked for none. */
+            access_token?: (components["schemas"]["AccessToken"] & unknown) | null;
         };
         /** AuditActor */
         AuditActor: {
@@ -9914,6 +12604,58 @@ export interface components {
             reset_billing_cycle_anchor?: boolean;
         };
         /**
+         * BlockedDigest
+         * @description Content that no version may contain.
+         */
+        BlockedDigest: {
+            /** @description The SHA-256 of a file or of a bundle, in lower-case hex. */
+            sha256: string;
+            reason: string;
+            created_at: string;
+            /**
+             * Format: uint64
+             * @description How many uploaded versions contain it.
+             */
+            version_count: number;
+            /**
+             * Format: uint64
+             * @description How many of them new users can get: published, neither yanked nor of a blocked app.
+             */
+            offered_count: number;
+        };
+        /** BlockedDigestInput */
+        BlockedDigestInput: {
+            /**
+             * @description Its developers read it.
+             * @default
+             */
+            reason?: string;
+        };
+        /** BlockedDigestList */
+        BlockedDigestList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Newest first. */
+            list: components["schemas"]["BlockedDigest"][];
+        };
+        /**
+         * BlockedUser
+         * @description A user who gets no passport.
+         */
+        BlockedUser: {
+            did: string;
+            /** @description Empty if they have none. */
+            name: string;
+            blocked_at: string;
+        };
+        /** BlockedUserList */
+        BlockedUserList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Those who were blocked last come first. */
+            list: components["schemas"]["BlockedUser"][];
+        };
+        /**
          * Cancellation
          * @description The terms of a cancellation. A customer may choose the end of the period and give feedback and a comment.
          */
@@ -9950,11 +12692,54 @@ export interface components {
             /** Format: uint64 */
             app_count: number;
         };
+        /**
+         * CategoryChange
+         * @description In a change, an absent field keeps its value.
+         */
+        CategoryChange: {
+            name?: (components["schemas"]["Text"] & unknown) | null;
+            /**
+             * Format: uint32
+             * @description Its place in the order of all categories, from 0.
+             */
+            position?: number | null;
+        };
+        /** CategoryInput */
+        CategoryInput: {
+            /** @description Letters, digits and spaces, at most 40 characters in each language. */
+            name: components["schemas"]["Text"] & unknown;
+        };
         /** CategoryList */
         CategoryList: {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["Category"][];
+        };
+        /** ChangedFile */
+        ChangedFile: {
+            path: string;
+            /**
+             * Format: uint64
+             * @description Bytes; `null`: it is new.
+             */
+            before?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes; `null`: it was removed.
+             */
+            after?: number | null;
+        };
+        /**
+         * ChangedFiles
+         * @description The files of the bundles that differ, by their digests.
+         */
+        ChangedFiles: {
+            /** Format: uint64 */
+            count: number;
+            /** @description At most 500, by their paths. */
+            list: components["schemas"]["ChangedFile"][];
+            /** @description One of the bundles has more files than are compared. */
+            cut: boolean;
         };
         /** CheckFinding */
         CheckFinding: {
@@ -10104,6 +12889,43 @@ export interface components {
             /** @description Replaces the existing metadata. */
             metadata: unknown;
         };
+        /**
+         * CiAccessToken
+         * @description An access token of a CI, and for whom it publishes.
+         */
+        CiAccessToken: {
+            token: components["schemas"]["AccessToken"];
+            /** @description The secret key: 64 bytes of ed25519, multibase base58btc. It cannot be shown again. */
+            secret_key: string;
+            /** @description The id of the trusted publisher. */
+            publisher: string;
+            /** @description The DID of the developer. */
+            developer: string;
+            /** @description Their name, which can be empty. */
+            developer_name: string;
+            /** @description Whether this is the first version of the app, which will belong to the developer. */
+            new_app: boolean;
+        };
+        /**
+         * CiIssuer
+         * @description An issuer of CI tokens that the store accepts.
+         */
+        CiIssuer: {
+            address: string;
+            /** @description Whose claims its tokens have: `github` or `gitlab`. */
+            provider: string;
+        };
+        /** CiTokenExchange */
+        CiTokenExchange: {
+            /** @description The OIDC token of the CI, whose audience is the address of the store. */
+            token: string;
+            /** @description The DID of the app that is about to be published. */
+            did: string;
+            /** @description Its name. */
+            name: string;
+            /** @description The id of the trusted publisher, if several developers have registered the repository. */
+            publisher?: string | null;
+        };
         /** Clock */
         Clock: {
             /** @description Automatic billing runs only while the clock is trusted. */
@@ -10117,6 +12939,45 @@ export interface components {
             ahead_seconds?: number;
             /** @description The machine whose clock is doubted. */
             host?: string;
+        };
+        /** ComparedDependency */
+        ComparedDependency: {
+            /** @description Where the other app comes from. */
+            name: string;
+            before?: (components["schemas"]["DependencyNeed"] & unknown) | null;
+            after?: (components["schemas"]["DependencyNeed"] & unknown) | null;
+        };
+        /** ComparedPicture */
+        ComparedPicture: {
+            /**
+             * Format: uint64
+             * @description Counts screenshots from 1; `null`: the logo.
+             */
+            number?: number | null;
+            changed: boolean;
+            before?: (components["schemas"]["ShownPicture"] & unknown) | null;
+            after?: (components["schemas"]["ShownPicture"] & unknown) | null;
+        };
+        /** ComparedText */
+        ComparedText: {
+            /** @description description, readme or changelog. */
+            kind: string;
+            /** @description The file of the bundle; empty: a field of the manifest. */
+            path: string;
+            hunks: components["schemas"]["DiffHunk"][];
+            /** @description One of the texts is longer than what was compared. */
+            cut: boolean;
+        };
+        /**
+         * ComparedValue
+         * @description Something that only one of the versions has, or that differs between them.
+         */
+        ComparedValue: {
+            name: string;
+            /** @description `null`: it is new. */
+            before?: string | null;
+            /** @description `null`: it was removed. */
+            after?: string | null;
         };
         /** ConfirmationLink */
         ConfirmationLink: {
@@ -10153,6 +13014,29 @@ export interface components {
             provider: string;
             did: string;
             pk: string;
+        };
+        /**
+         * ContainingVersion
+         * @description An uploaded version that contains some content.
+         */
+        ContainingVersion: {
+            /** @description The DID of the app. */
+            did: string;
+            /** @description The name of the app. */
+            name: string;
+            version: string;
+            /** @description DRAFT, PENDING_REVIEW, IN_REVIEW, APPROVED, REJECTED, PUBLISHED or CANCELLED. */
+            status: string;
+            /** @description Whether new users can get it. */
+            is_offered: boolean;
+            uploaded_at: string;
+        };
+        /** ContainingVersionList */
+        ContainingVersionList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Those that new users can get first, then the newest. */
+            list: components["schemas"]["ContainingVersion"][];
         };
         /**
          * CreatedAccessToken
@@ -10389,6 +13273,149 @@ export interface components {
             name: string;
             email: string;
         };
+        /**
+         * DependencyNeed
+         * @description What a version needs of another app.
+         */
+        DependencyNeed: {
+            /** @description Empty: any. */
+            version: string;
+            required: boolean;
+        };
+        /**
+         * DepositTerms
+         * @description What a deposit costs.
+         */
+        DepositTerms: {
+            /** @description In base units of the currency. */
+            amount: string;
+            currency: components["schemas"]["PaymentCurrency"];
+            /** @description The type of the payment method, such as `arcblock`. */
+            method: string;
+            /**
+             * Format: uint32
+             * @description For how many days its payer waits for its return.
+             */
+            waiting_days: number;
+        };
+        /**
+         * Developer
+         * @description What everybody may know about a developer.
+         */
+        Developer: {
+            did: string;
+            /** @description `null`: they are none. */
+            since?: string | null;
+        };
+        /**
+         * DeveloperApp
+         * @description An app in the list of its developer.
+         */
+        DeveloperApp: {
+            did: string;
+            name: string;
+            /** @description The DID of the developer. */
+            owner: string;
+            /** @description The highest version that was uploaded. */
+            latest: string;
+            /** @description Why the app is blocked; `null`: it is not. */
+            block_reason?: string | null;
+            /** @description `null`: none was chosen yet. */
+            category_id?: string | null;
+            /** @description `FIRST` or `EACH`; `null`: that of the preferences. */
+            review_type?: string | null;
+            /** @description When automatic publishing of updates ends; `null`: it is off. */
+            auto_publish_until?: string | null;
+            /** @description Whether the app is unlisted: it can be opened and installed by its link only. */
+            private: boolean;
+            latest_version: components["schemas"]["LatestVersion"];
+            /** @description The version that the catalogue shows; `null`: none was published. */
+            version?: string | null;
+            /** @description When that version was published. */
+            published_at?: string | null;
+            /** @description How it is sold now. */
+            terms: components["schemas"]["SellingTerms"] & unknown;
+            /** Format: uint64 */
+            downloads: number;
+            created_at: string;
+        };
+        /** DeveloperAppList */
+        DeveloperAppList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["DeveloperApp"][];
+        };
+        /** DeveloperProgram */
+        DeveloperProgram: {
+            /** @description How users become developers: `inviting` or `staking`. */
+            permission_mode: string;
+            /**
+             * Format: uint32
+             * @description The version of the terms that users agree to before.
+             */
+            terms_version: number;
+            /** @description The deposit for becoming a developer; `null`: it cannot be placed at present. */
+            membership?: (components["schemas"]["DepositTerms"] & unknown) | null;
+            /** @description The deposit for each published app; `null`: it cannot be placed at present. */
+            publication?: (components["schemas"]["DepositTerms"] & unknown) | null;
+            /** @description Whether apps can be sold. */
+            paid_apps_allowed: boolean;
+            /** @description `null`: nobody is signed in. */
+            standing?: (components["schemas"]["DeveloperStanding"] & unknown) | null;
+        };
+        /**
+         * DeveloperStanding
+         * @description Where the signed-in user stands on the way to becoming a developer.
+         */
+        DeveloperStanding: {
+            /** @description The store has revoked their access: they get no passport. */
+            blocked: boolean;
+            /** @description When they agreed to the current version of the terms. */
+            agreed_at?: string | null;
+            /** @description Since when they are a developer; `null`: they are none. */
+            developer_since?: string | null;
+            /** @description Whether they are a developer by a deposit, which is returned when they leave. */
+            by_deposit: boolean;
+            /** @description Their deposit, until all of it has been returned. */
+            deposit?: (components["schemas"]["Stake"] & unknown) | null;
+        };
+        /** Device */
+        Device: {
+            /** @description The DID of the computer's key. */
+            id: string;
+            /** @description What the command line calls itself. Nobody has verified it. */
+            name: string;
+            created_at: string;
+            /** @description The last use, to a minute. */
+            used_at: string;
+            expires_at: string;
+        };
+        /** DeviceList */
+        DeviceList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Device"][];
+        };
+        /** DiffHunk */
+        DiffHunk: {
+            /**
+             * Format: uint64
+             * @description The number of the first line before, from 1.
+             */
+            before: number;
+            /**
+             * Format: uint64
+             * @description The number of the first line after, from 1.
+             */
+            after: number;
+            lines: components["schemas"]["DiffLine"][];
+        };
+        /** DiffLine */
+        DiffLine: {
+            /** @description same, added or removed. */
+            change: string;
+            text: string;
+        };
         /** Disk */
         Disk: {
             /** @description Less than the reserve is free: new sessions and uploads are refused. */
@@ -10452,6 +13479,18 @@ export interface components {
             from: string;
         };
         /**
+         * Earnings
+         * @description What the signed-in user has earned.
+         */
+        Earnings: {
+            /** Format: uint64 */
+            count: number;
+            /** @description By app and currency. */
+            list: components["schemas"]["AppEarning"][];
+            /** @description In each currency, of all apps. */
+            totals: components["schemas"]["Payee"][];
+        };
+        /**
          * EmailConfirmation
          * @description Whether the customer's address gets the emails of test mode.
          */
@@ -10491,8 +13530,8 @@ export interface components {
          */
         Erasure: {
             /**
-             * @description `role`, `active_subscription`, `unpaid_invoice`, `money_in_flight`, `open_dispute`, `deposit` or `balance`. Empty: the data can be
-             *     erased now.
+             * @description `role`, `active_subscription`, `unpaid_invoice`, `money_in_flight`, `open_dispute`, `deposit`, `balance` or `earnings`. Empty: the data
+             *     can be erased now.
              */
             obstacles: string[];
         };
@@ -10533,11 +13572,14 @@ export interface components {
         FieldProblem: {
             /** @description The message in English. */
             error: string;
-            /** @description REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL or LESS_THAN. */
+            /**
+             * @description REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL, NO_DEPOSITS, LESS_THAN or
+             *     ADDRESSES.
+             */
             code: string;
             /**
              * @description Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`, of
-             *     OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`.
+             *     OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`, of ADDRESSES the `max` number.
              */
             params?: {
                 [key: string]: string;
@@ -10739,7 +13781,8 @@ export interface components {
             description: string;
             /**
              * @description The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
-             *     deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
+             *     deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned, deposit_developer, deposit_developer_returned
+             *     or top_up.
              */
             description_code: string;
             /** @description The parameters of the description: `name` and `name_zh`, the name of the first product, and `others`, the number of further products. */
@@ -10819,6 +13862,22 @@ export interface components {
         InvoiceSession: {
             id: string;
         };
+        /**
+         * LatestVersion
+         * @description The highest version of an app that was uploaded.
+         */
+        LatestVersion: {
+            version: string;
+            /** @description DRAFT, PENDING_REVIEW, IN_REVIEW, APPROVED, REJECTED, PUBLISHED or CANCELLED. */
+            status: string;
+            changes_requested: boolean;
+            /** @description Who has yanked it: developer or store; `null`: it is not yanked. */
+            yanked_by?: string | null;
+            /** @description What kind of app it is: dapp, static, gateway or pack; `null`: a resource without a screen of its own. */
+            type?: string | null;
+            /** @description Where it was uploaded from: WEBSITE, STUDIO or CLI. */
+            source: string;
+        };
         /** LineItem */
         LineItem: {
             price_id: string;
@@ -10866,6 +13925,60 @@ export interface components {
             count: number;
             list: components["schemas"]["Login"][];
         };
+        /** ManagedApp */
+        ManagedApp: {
+            did: string;
+            name: string;
+            /** @description As the catalogue shows it; `null`: it never had the app. */
+            title?: (components["schemas"]["Text"] & unknown) | null;
+            /** @description The DID of the developer. */
+            developer: string;
+            /** @description Empty: the developer has no name. */
+            developer_name: string;
+            category_id?: string | null;
+            /** @description Which versions are reviewed: `FIRST` or `EACH`; `null`: as the preferences say. */
+            review_type?: string | null;
+            /** @description `null`: the app was not uploaded. */
+            latest?: (components["schemas"]["LatestVersion"] & unknown) | null;
+            /** @description The version that the catalogue shows. */
+            version?: string | null;
+            /** @description available, blocked, withdrawn (it has no version that is offered) or unpublished. */
+            state: string;
+            /** @description Whether the app is unlisted: it can be opened and installed by its link only. */
+            private: boolean;
+            block_reason?: string | null;
+            /** @description How it is sold now. */
+            terms: components["schemas"]["SellingTerms"] & unknown;
+            /** Format: uint64 */
+            downloads: number;
+            created_at: string;
+            updated_at: string;
+        };
+        /** ManagedAppList */
+        ManagedAppList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Those that were updated last come first. */
+            list: components["schemas"]["ManagedApp"][];
+        };
+        /** ManagedCategory */
+        ManagedCategory: {
+            id: string;
+            slug: string;
+            name: components["schemas"]["Text"];
+            /**
+             * Format: uint64
+             * @description The number of all its apps, those that the store does not offer included. With any, it cannot be deleted.
+             */
+            app_count: number;
+        };
+        /** ManagedCategoryList */
+        ManagedCategoryList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description In the order in which the store shows them. */
+            list: components["schemas"]["ManagedCategory"][];
+        };
         /** NextInvoice */
         NextInvoice: {
             /** @description Base units, before the account balance is applied. */
@@ -10881,6 +13994,16 @@ export interface components {
         };
         /** @description The offered price with its product; or, with `skipError`, the message that nothing is offered. */
         OfferedCrossSell: components["schemas"]["Price"] | components["schemas"]["NothingOffered"];
+        /**
+         * OfferedKey
+         * @description The key of an app that the browser has created. Its secret never leaves the browser.
+         */
+        OfferedKey: {
+            /** @description The DID of the key in the role of apps. */
+            address: string;
+            /** @description Ed25519, multibase base58btc. */
+            public_key: string;
+        };
         /**
          * OverdraftProtection
          * @description The overdraft protection of a subscription.
@@ -10971,6 +14094,32 @@ export interface components {
             /** Format: uint64 */
             count: number;
             list: components["schemas"]["PassportHolder"][];
+        };
+        /**
+         * Payee
+         * @description A beneficiary in one currency. Amounts are base units.
+         */
+        Payee: {
+            beneficiary: string;
+            /** @description Empty: they have no name in this store. */
+            name: string;
+            currency_id: string;
+            currency?: (components["schemas"]["PaymentCurrency"] & unknown) | null;
+            /** @description After refunds and disputes. */
+            earned: string;
+            /** @description Without what was reversed. */
+            paid_out: string;
+            /** @description The sum of all recorded payouts, those that were reversed included: a new payout names it as `paid_before`. */
+            recorded: string;
+            payable: string;
+            /** @description What was paid out for sales that were refunded later. Their next sales make up for it. */
+            overpaid: string;
+        };
+        /** PayeeList */
+        PayeeList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["Payee"][];
         };
         /**
          * PayingBalance
@@ -11464,6 +14613,10 @@ export interface components {
             price_max: string;
             /** @description The part of each sale that the store keeps, from 0 to 1. */
             store_share: string;
+            /** @description The addresses of issuers whose CI tokens the store accepts, with the claims of GitHub Actions. */
+            github_issuers: string[];
+            /** @description As `github_issuers`, with the claims of GitLab. */
+            gitlab_issuers: string[];
             /**
              * Format: uint64
              * @description The version that the preferences have. A change names the version that it is based on.
@@ -11662,7 +14815,7 @@ export interface components {
              */
             sequence: number;
             created_at: string;
-            /** @description publish, yank, undo_yank, block or unblock. */
+            /** @description publish, yank, undo_yank, rollback, block or unblock. */
             action: string;
             /** @description The DID of the app; absent if the store does not list the app now. */
             app?: string;
@@ -11696,7 +14849,17 @@ export interface components {
         QueuedVersion: {
             app_did: string;
             app_name: string;
+            /** @description The DID of the developer. */
             owner: string;
+            /** @description Empty: the developer has no name. */
+            developer_name: string;
+            /** @description The name of the reviewer who judges it, or else of the one who has decided; empty: there is none, or they have no name. */
+            reviewer_name: string;
+            /**
+             * @description first_version, every_version, risky_differences, or appeal: against its rejection. `null`: its developer has asked for a review that it
+             *     does not need.
+             */
+            reason?: string | null;
             version: components["schemas"]["UploadedVersion"];
         };
         /** QueuedVersionList */
@@ -11874,8 +15037,9 @@ export interface components {
             id: string;
             /** @description What was done, such as `requested` or `approved`. */
             kind: string;
+            /** @description The DID of who did it. Of what the store itself did, that of the developer. */
             actor: string;
-            /** @description Empty: they have no name. */
+            /** @description Empty: they have no name, or the store itself did it. */
             actor_name: string;
             /** @description app_owner, reviewer, admin, store_owner or system. */
             role: string;
@@ -11897,6 +15061,11 @@ export interface components {
             review_type?: string | null;
             /** @description When the store publishes the version: required to schedule it. */
             publish_at?: string | null;
+            /**
+             * @description Only with `block`, refused with any other step: the store also keeps the deposit for the app, also if the app is blocked already.
+             * @default false
+             */
+            forfeit_deposit?: boolean;
         };
         /**
          * RevokedLinks
@@ -11907,13 +15076,24 @@ export interface components {
         };
         /**
          * RiskyDifferences
-         * @description What a version adds to the one that new installs get.
+         * @description What a version adds to the one with which it is compared.
          */
         RiskyDifferences: {
             permissions: string[];
             /** @description Scripts that are added or changed. */
             scripts: string[];
             hosts: string[];
+            /** @description It has another price, or other shares, once the version is published. */
+            price: boolean;
+        };
+        /** SaleShare */
+        SaleShare: {
+            /** @description The DID of the beneficiary. */
+            beneficiary: string;
+            /** @description Empty: they have no name in this store, or the caller may not know it. */
+            name: string;
+            /** @description Of the price; decimal text. */
+            percent: string;
         };
         /** Screenshot */
         Screenshot: {
@@ -11923,6 +15103,21 @@ export interface components {
             /** Format: uint32 */
             height: number;
             alt: components["schemas"]["Text"];
+        };
+        /**
+         * SellingTerms
+         * @description On which terms an app is sold.
+         */
+        SellingTerms: {
+            /** @description free, one_time, or other: the store sells it in a way of its own, such as for a subscription. */
+            type: string;
+            /** @description `null`: it is not one_time. */
+            currency?: (components["schemas"]["PaymentCurrency"] & unknown) | null;
+            /** @description Base units; `null`: it is not one_time. */
+            amount?: string | null;
+            shares: components["schemas"]["SaleShare"][];
+            /** @description The part that stays with the store: its commission, and what no beneficiary gets. */
+            store_percent: string;
         };
         /**
          * Session
@@ -12022,11 +15217,79 @@ export interface components {
             intent_type: string;
             status: string;
         };
+        /** ShareInput */
+        ShareInput: {
+            /** @description A DID. */
+            beneficiary: string;
+            /** @description Of the price; decimal text with at most 4 decimals. */
+            percent: string;
+        };
+        /** SharePayout */
+        SharePayout: {
+            id: string;
+            livemode: boolean;
+            beneficiary: string;
+            /** @description Empty: they have no name in this store. */
+            name: string;
+            currency_id: string;
+            currency?: (components["schemas"]["PaymentCurrency"] & unknown) | null;
+            /** @description Base units. */
+            amount: string;
+            /** @description The payout that this row takes back; `null`: it is a payout. */
+            reverses?: string | null;
+            /** @description It was recorded by mistake, and another row takes it back. */
+            reversed: boolean;
+            reason: string;
+            created_at: string;
+        };
+        /** SharePayoutInput */
+        SharePayoutInput: {
+            /** @description Base units. */
+            amount: string;
+            /** @description What the owner has seen as `recorded`, in base units. 409 if that is not true any more. */
+            paid_before: string;
+            /** @description Why and how it was paid, at most 500 characters. */
+            reason: string;
+        };
+        /** SharePayoutList */
+        SharePayoutList: {
+            /** Format: uint64 */
+            count: number;
+            /** @description Newest first. */
+            list: components["schemas"]["SharePayout"][];
+        };
+        /** SharePayoutReversalInput */
+        SharePayoutReversalInput: {
+            /** @description What was wrong, at most 500 characters. */
+            reason: string;
+        };
         /** Shelves */
         Shelves: {
             new: components["schemas"]["App"][];
             updated: components["schemas"]["App"][];
             trending: components["schemas"]["App"][];
+        };
+        /** ShownPicture */
+        ShownPicture: {
+            path: string;
+            sha256: string;
+            /**
+             * Format: uint64
+             * @description Bytes.
+             */
+            size: number;
+        };
+        /**
+         * SignedStatement
+         * @description A text that the store has signed. docs/INSTALLING.md describes its formats.
+         */
+        SignedStatement: {
+            /** @description The signed text: a line with the name of its format, and a line for each field. */
+            statement: string;
+            /** @description The store's ed25519 key, multibase base58btc. Its DID is the store's, which `/api/store.json` names. */
+            public_key: string;
+            /** @description Ed25519 over the SHA3-256 of the text, multibase base58btc. */
+            signature: string;
         };
         /** Stake */
         Stake: {
@@ -12037,7 +15300,7 @@ export interface components {
             purpose: string;
             /** @description pending, held, releasing or final. */
             status: string;
-            /** @description Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
+            /** @description Why the stake was released: ended, superseded, revoked, abandoned, requested, returned_by_store or forfeited. */
             release_reason?: string;
             customer_id: string;
             customer?: components["schemas"]["CustomerReference"];
@@ -12047,6 +15310,10 @@ export interface components {
             currency_id: string;
             /** @description The subscription that the stake was placed for. */
             subscription_id?: string;
+            /** @description The DID of the user who is a developer by the stake. */
+            developer_did?: string;
+            /** @description The DID of the app that may be published by the stake. */
+            app_did?: string;
             /** @description The sum of all payments into the stake. */
             amount: string;
             amount_forfeited: string;
@@ -12058,6 +15325,11 @@ export interface components {
             amount_moving: string;
             /** @description The amount that the payer still has to stake. */
             amount_missing: string;
+            /**
+             * Format: uint32
+             * @description For how many days its payer waits for it after a revocation or a request.
+             */
+            waiting_days: number;
             /**
              * Format: int64
              * @description The time of the next return attempt.
@@ -12363,6 +15635,14 @@ export interface components {
         Sufficient: {
             sufficient: boolean;
         };
+        /** TermsAgreement */
+        TermsAgreement: {
+            /**
+             * Format: uint32
+             * @description The version that the user has read.
+             */
+            version: number;
+        };
         /** TestClock */
         TestClock: {
             id: string;
@@ -12462,6 +15742,49 @@ export interface components {
              */
             flat_amount?: string;
         };
+        /** ToolApproval */
+        ToolApproval: {
+            token: string;
+            /** @description The name of the access token. By default the one of the tool. */
+            name?: string;
+            /** @description By default `publish-new` and `publish-update`. */
+            scopes?: string[];
+            /** @description By default all of the developer's. */
+            apps?: string[];
+            /**
+             * Format: uint32
+             * @description By default 90.
+             */
+            lifetime_days?: number;
+            /**
+             * @description One for each app of the request.
+             * @default []
+             */
+            keys?: components["schemas"]["OfferedKey"][];
+        };
+        /**
+         * ToolRequest
+         * @description What a tool asks for.
+         */
+        ToolRequest: {
+            /** @description `connect-cli`, `connect-studio`, `gen-key-pair` or `login-cli`. */
+            action: string;
+            /** @description What the tool calls itself; empty if it does not say. Nobody has verified it. */
+            source: string;
+            /** @description The network address of the request. */
+            address?: string | null;
+            /** @description The code to compare with the one in the terminal. Null: the tool gets nothing secret. */
+            code?: string | null;
+            /** @description The names of the apps that get a key. */
+            apps: string[];
+            created_at: string;
+            expires_at: string;
+        };
+        /** ToolSessionToken */
+        ToolSessionToken: {
+            /** @description The token of the session, which the tool has put into the page's address. */
+            token: string;
+        };
         /** TransferOnHold */
         TransferOnHold: {
             /** @description `POST /api/transfers/{id}/resolve` ends the hold. */
@@ -12513,6 +15836,70 @@ export interface components {
             /** @description What it moved beyond a refund, a payout or the recorded deposit. The suspense account has it. */
             amount_excess: string;
         };
+        /**
+         * TrustedPublisher
+         * @description A repository whose CI may publish in the name of a developer.
+         */
+        TrustedPublisher: {
+            id: string;
+            issuer: string;
+            repository: string;
+            /** @description The provider's id of the repository; `null`: the first run sets it. */
+            repository_id?: string | null;
+            /** @description The file of the workflow; `null`: any. */
+            workflow?: string | null;
+            /** @description `null`: any. */
+            environment?: string | null;
+            /** @description Whether only runs for protected branches and tags publish. */
+            protected_refs_only: boolean;
+            /** @description Of `publish-new`, `publish-update` and `yank`. */
+            scopes: string[];
+            /** @description Names or DIDs of apps, in which `*` stands for any characters. */
+            apps: string[];
+            /** @description `active`, `revoked` with the passport under which it was registered, or `not_accepted`: the store no longer accepts its issuer. */
+            status: string;
+            created_at: string;
+            last_used_at?: string | null;
+        };
+        /** TrustedPublisherInput */
+        TrustedPublisherInput: {
+            /** @default  */
+            issuer?: string;
+            /** @default  */
+            repository?: string;
+            /**
+             * @description The provider's id of the repository. Empty: the first run sets it.
+             * @default
+             */
+            repository_id?: string;
+            /**
+             * @description Empty: any.
+             * @default
+             */
+            workflow?: string;
+            /**
+             * @description Empty: any.
+             * @default
+             */
+            environment?: string;
+            /**
+             * @description Whether only runs for protected branches and tags publish.
+             * @default true
+             */
+            protected_refs_only?: boolean;
+            scopes: string[];
+            apps: string[];
+        };
+        /** TrustedPublisherList */
+        TrustedPublisherList: {
+            /** Format: uint64 */
+            count: number;
+            list: components["schemas"]["TrustedPublisher"][];
+            /** @description The issuers that the store accepts. None: trusted publishing is off. */
+            issuers: components["schemas"]["CiIssuer"][];
+            /** @description The audience that CI tokens for this store name. */
+            audience: string;
+        };
         /** UploadedApp */
         UploadedApp: {
             did: string;
@@ -12531,12 +15918,6 @@ export interface components {
             auto_publish_until?: string | null;
             /** @description Whether the app is unlisted: it can be opened and installed by its link only. */
             private: boolean;
-        };
-        /** UploadedAppList */
-        UploadedAppList: {
-            /** Format: uint64 */
-            count: number;
-            list: components["schemas"]["UploadedApp"][];
         };
         /** UploadedVersion */
         UploadedVersion: {
@@ -12560,6 +15941,13 @@ export interface components {
             published_at?: string | null;
             /** @description When the store publishes it, once that is allowed; `null`: its publication is not scheduled. */
             publish_at?: string | null;
+            /** @description What kind of app it is: dapp, static, gateway or pack; `null`: a resource without a screen of its own. */
+            type?: string | null;
+            /**
+             * Format: uint64
+             * @description The bytes of the bundle.
+             */
+            size: number;
         };
         /** UploadedVersionList */
         UploadedVersionList: {
@@ -12658,9 +16046,33 @@ export interface components {
             /** @description Empty until the checks have run. */
             list: components["schemas"]["VersionCheck"][];
         };
+        /**
+         * VersionComparison
+         * @description What differs between a version and the one before it.
+         */
+        VersionComparison: {
+            version: string;
+            /** @description The published version that it is compared with; `null`: there is none, and everything is new. */
+            base?: string | null;
+            texts: components["schemas"]["ComparedText"][];
+            permissions_added: string[];
+            permissions_removed: string[];
+            scripts: components["schemas"]["ComparedValue"][];
+            dependencies: components["schemas"]["ComparedDependency"][];
+            /** @description Fields of the listing and requirements. */
+            fields: components["schemas"]["ComparedValue"][];
+            /** @description Of each mode in which the app ever had a price. */
+            terms: components["schemas"]["VersionTerms"][];
+            /** @description `null`: the checks have not listed the files yet. */
+            files?: (components["schemas"]["ChangedFiles"] & unknown) | null;
+            /** @description All pictures, changed or not. */
+            pictures: components["schemas"]["ComparedPicture"][];
+        };
         /** VersionReview */
         VersionReview: {
             app: components["schemas"]["UploadedApp"];
+            /** @description Empty: the developer has no name. */
+            developer_name: string;
             version: components["schemas"]["UploadedVersion"];
             /** @description In which role the caller acts: app_owner, reviewer, admin or store_owner. */
             role: string;
@@ -12668,9 +16080,25 @@ export interface components {
             need?: string | null;
             /** @description The version that new installs get. */
             current?: string | null;
+            /** @description The highest version that was published, also one that was yanked: a lower one cannot be published any more. */
+            latest_published?: string | null;
+            /** @description The version with which it is compared; `null`: there is none. */
+            base?: string | null;
             differences: components["schemas"]["RiskyDifferences"];
+            /** @description Whether the store publishes it by itself once that is allowed: it is scheduled, or an update of an app with automatic publishing. */
+            published_by_store: boolean;
             /** @description Oldest first; at most the latest 500. */
             thread: components["schemas"]["ReviewEntry"][];
+        };
+        /**
+         * VersionTerms
+         * @description The terms of an app in one mode, and those that come into force with the version.
+         */
+        VersionTerms: {
+            livemode: boolean;
+            in_force: components["schemas"]["SellingTerms"];
+            /** @description `null`: they do not change. */
+            proposed?: (components["schemas"]["SellingTerms"] & unknown) | null;
         };
         /** VisibilityInput */
         VisibilityInput: {

@@ -17,6 +17,8 @@ type Narrow<T, Fields extends { [Key in keyof Fields]: Key extends keyof T ? unk
   Fields;
 
 export type Login = ServerObject<'Login'>;
+/** A computer on which the user is signed in with the command line. */
+export type Device = ServerObject<'Device'>;
 
 export type AuditEntry = Narrow<
   ServerObject<'AuditEntry'>,
@@ -111,6 +113,8 @@ export interface Preferences {
   price_min: string;
   price_max: string;
   store_share: string;
+  github_issuers: string[];
+  gitlab_issuers: string[];
   version: number;
   changed_at: string | null;
 }
@@ -141,13 +145,41 @@ export type ReviewType = 'FIRST' | 'EACH';
 export type UploadedApp = Narrow<ServerObject<'UploadedApp'>, { review_type: ReviewType | null }>;
 export type UploadedVersion = Narrow<
   ServerObject<'UploadedVersion'>,
-  { status: VersionStatus; appeal: 'open' | 'granted' | 'denied' | null; yanked_by: 'developer' | 'store' | null }
+  {
+    status: VersionStatus;
+    appeal: 'open' | 'granted' | 'denied' | null;
+    yanked_by: 'developer' | 'store' | null;
+    type: AppType | null;
+  }
+>;
+/** What kind of app a version is; null where it stands: a resource without a screen of its own. */
+export type AppType = 'dapp' | 'static' | 'gateway' | 'pack';
+/** The highest version of an app that was uploaded. */
+export type LatestVersion = Narrow<
+  ServerObject<'LatestVersion'>,
+  {
+    status: VersionStatus;
+    yanked_by: UploadedVersion['yanked_by'];
+    type: AppType | null;
+    source: 'WEBSITE' | 'STUDIO' | 'CLI';
+  }
+>;
+/** An app in the list of its developer. */
+export type DeveloperApp = Narrow<
+  ServerObject<'DeveloperApp'>,
+  { review_type: ReviewType | null; latest_version: LatestVersion; terms: SellingTerms }
 >;
 export type UploadedVersionList = Narrow<
   ServerObject<'UploadedVersionList'>,
   { app: UploadedApp; list: UploadedVersion[] }
 >;
-export type QueuedVersion = Narrow<ServerObject<'QueuedVersion'>, { version: UploadedVersion }>;
+export type QueuedVersion = Narrow<
+  ServerObject<'QueuedVersion'>,
+  {
+    version: UploadedVersion;
+    reason: 'first_version' | 'every_version' | 'risky_differences' | 'appeal' | null;
+  }
+>;
 export type ReviewEntry = ServerObject<'ReviewEntry'>;
 /** In which role the signed-in user acts towards an app. */
 export type ReviewRole = 'app_owner' | 'reviewer' | 'admin' | 'store_owner';
@@ -160,6 +192,60 @@ export type VersionReview = Narrow<
     need: 'first_version' | 'every_version' | 'risky_differences' | null;
   }
 >;
+export type SellingTerms = Narrow<
+  ServerObject<'SellingTerms'>,
+  { type: 'free' | 'one_time' | 'other'; currency: PaymentCurrency | null }
+>;
+export type AppPricing = Narrow<
+  ServerObject<'AppPricing'>,
+  { in_force: SellingTerms; proposed: SellingTerms | null; currencies: PaymentCurrency[] }
+>;
+export type AppPricingInput = Schemas['AppPricingInput'];
+export type AppEarning = Narrow<
+  ServerObject<'AppEarning'>,
+  { app_title: Text | null; currency: PaymentCurrency | null }
+>;
+/** A beneficiary of sales in one currency; amounts in base units. */
+export type Payee = Narrow<ServerObject<'Payee'>, { currency: PaymentCurrency | null }>;
+export type Earnings = Narrow<ServerObject<'Earnings'>, { list: AppEarning[]; totals: Payee[] }>;
+export type SharePayout = Narrow<ServerObject<'SharePayout'>, { currency: PaymentCurrency | null }>;
+
+export type VersionTerms = Narrow<
+  ServerObject<'VersionTerms'>,
+  { in_force: SellingTerms; proposed: SellingTerms | null }
+>;
+export type ComparedText = Narrow<
+  ServerObject<'ComparedText'>,
+  { kind: 'description' | 'readme' | 'changelog'; hunks: DiffHunk[] }
+>;
+export type DiffLine = Narrow<ServerObject<'DiffLine'>, { change: 'same' | 'added' | 'removed' }>;
+export type DiffHunk = Narrow<ServerObject<'DiffHunk'>, { lines: DiffLine[] }>;
+export type ComparedValue = ServerObject<'ComparedValue'>;
+export type DependencyNeed = ServerObject<'DependencyNeed'>;
+export type ComparedDependency = Narrow<
+  ServerObject<'ComparedDependency'>,
+  { before: DependencyNeed | null; after: DependencyNeed | null }
+>;
+export type ChangedFile = ServerObject<'ChangedFile'>;
+export type ShownPicture = ServerObject<'ShownPicture'>;
+export type ComparedPicture = Narrow<
+  ServerObject<'ComparedPicture'>,
+  { before: ShownPicture | null; after: ShownPicture | null }
+>;
+/** What differs between a version and the published one. */
+export type VersionComparison = Narrow<
+  ServerObject<'VersionComparison'>,
+  {
+    texts: ComparedText[];
+    scripts: ComparedValue[];
+    dependencies: ComparedDependency[];
+    fields: ComparedValue[];
+    terms: VersionTerms[];
+    files: Narrow<ServerObject<'ChangedFiles'>, { list: ChangedFile[] }> | null;
+    pictures: ComparedPicture[];
+  }
+>;
+
 export type CheckFinding = ServerObject<'CheckFinding'>;
 export type VersionCheck = Narrow<
   ServerObject<'VersionCheck'>,
@@ -170,6 +256,93 @@ export interface CreatedAccessToken {
   token: AccessToken;
   /** In this answer only. */
   secret_key: string;
+}
+
+/** An issuer of CI tokens that the store accepts. */
+export interface CiIssuer {
+  address: string;
+  provider: 'github' | 'gitlab';
+}
+
+/** A repository whose CI may publish in the name of a developer. */
+export interface TrustedPublisher {
+  id: string;
+  issuer: string;
+  repository: string;
+  /** The provider's id of the repository; null: the first run sets it. */
+  repository_id: string | null;
+  /** null: any. */
+  workflow: string | null;
+  /** null: any. */
+  environment: string | null;
+  protected_refs_only: boolean;
+  scopes: string[];
+  /** Names or DIDs of apps, in which `*` stands for any characters. */
+  apps: string[];
+  /** `not_accepted`: the store no longer accepts its issuer. */
+  status: 'active' | 'revoked' | 'not_accepted';
+  created_at: string;
+  last_used_at: string | null;
+}
+
+export interface TrustedPublisherList extends Page<TrustedPublisher> {
+  /** None: trusted publishing is off. */
+  issuers: CiIssuer[];
+  /** The audience that CI tokens for this store name. */
+  audience: string;
+}
+
+/** A file or a bundle that no version may contain. */
+export interface BlockedDigest {
+  sha256: string;
+  reason: string;
+  created_at: string;
+  /** The uploaded versions that contain it. */
+  version_count: number;
+  /** Those of them that new users can get. */
+  offered_count: number;
+}
+
+/** An uploaded version that contains a file. */
+export interface ContainingVersion {
+  /** The DID of the app. */
+  did: string;
+  /** The name of the app. */
+  name: string;
+  version: string;
+  status: VersionStatus;
+  is_offered: boolean;
+  uploaded_at: string;
+}
+
+/** An instance of an app that its server has registered. */
+export interface AppInstance {
+  appId: string;
+  blockletDid: string;
+  ownerDid: string;
+  appUrl: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** What a developer's tool asks for. */
+export interface ToolRequest {
+  action: 'connect-cli' | 'connect-studio' | 'gen-key-pair' | 'login-cli';
+  /** What the tool calls itself; empty if it does not say. */
+  source: string;
+  /** The network address of the request. */
+  address: string | null;
+  /** The code to compare with the one in the terminal; null if the tool gets nothing secret. */
+  code: string | null;
+  /** The names of the apps that get a key. */
+  apps: string[];
+  created_at: string;
+  expires_at: string;
+}
+
+export interface ApprovedTool {
+  /** Null if the tool asked for no token. */
+  access_token: AccessToken | null;
 }
 
 /** Somebody who holds a passport; with several roles, one entry for each. */
@@ -200,6 +373,30 @@ export interface CreatedInvitation {
   link: string;
 }
 
+/** A user who gets no passport. */
+export interface BlockedUser {
+  did: string;
+  name: string;
+  blocked_at: string;
+}
+
+/** What a deposit costs; the amount is in base units. */
+export type DepositTerms = Narrow<ServerObject<'DepositTerms'>, { currency: PaymentCurrency }>;
+
+/** How the store accepts developers, and where the signed-in user stands. */
+export type DeveloperProgram = Narrow<
+  ServerObject<'DeveloperProgram'>,
+  {
+    permission_mode: Preferences['permission_mode'];
+    membership: DepositTerms | null;
+    publication: DepositTerms | null;
+    standing: Narrow<ServerObject<'DeveloperStanding'>, { deposit: Stake | null }> | null;
+  }
+>;
+
+/** The deposit for an app. */
+export type AppDeposit = Narrow<ServerObject<'AppDeposit'>, { terms: DepositTerms | null; stake: Stake | null }>;
+
 /** What the holder of an invitation's link would accept. */
 export interface InvitationPreview {
   role: Invitation['role'];
@@ -213,6 +410,24 @@ export interface Category {
   name: Text;
   app_count?: number;
 }
+
+/** A category as administrators see it, with the number of all its apps. */
+export type ManagedCategory = Narrow<ServerObject<'ManagedCategory'>, { name: Text }>;
+
+/** Where an app is; `withdrawn`: no version of it is offered. */
+export type AppState = 'available' | 'blocked' | 'withdrawn' | 'unpublished';
+
+/** An app as administrators see it. */
+export type ManagedApp = Narrow<
+  ServerObject<'ManagedApp'>,
+  {
+    title: Text | null;
+    review_type: ReviewType | null;
+    latest: LatestVersion | null;
+    state: AppState;
+    terms: SellingTerms;
+  }
+>;
 
 export interface AppPrice {
   currency_id: string;
@@ -271,8 +486,16 @@ export interface AppDetail extends App {
   readme: Text;
   screenshots: { url: string; width: number; height: number; alt: Text }[];
   versions: AppVersion[];
+  /** Whether `souk install` installs it. */
+  installable: boolean;
   license: string | null;
   website: string | null;
+  /** On what the shown version runs. Empty: on any. */
+  requirements: { server: string; nodejs: string; os: string[]; cpu: string[] };
+  /** Whether it brings an image for Docker. */
+  docker: boolean;
+  /** The apps that it needs or can use. */
+  components: { title: string; version: string; required: boolean }[];
 }
 
 export interface Shelves {
@@ -304,6 +527,7 @@ export interface PaymentCurrency {
   active?: boolean;
   maximum_precision?: number | null;
   payment_method_id?: string;
+  livemode?: boolean;
 }
 
 export interface PaymentMethod {
@@ -647,16 +871,30 @@ export interface Stake {
   id: string;
   purpose: StakePurpose;
   status: 'pending' | 'held' | 'releasing' | 'final';
-  release_reason?: 'ended' | 'superseded' | 'revoked' | 'abandoned' | 'requested' | 'returned_by_store' | null;
+  release_reason?:
+    | 'ended'
+    | 'superseded'
+    | 'revoked'
+    | 'abandoned'
+    | 'requested'
+    | 'returned_by_store'
+    | 'forfeited'
+    | null;
   customer_id: string;
   customer: Schemas['CustomerReference'] | null;
   payer: string;
   subscription_id?: string | null;
+  /** The user who is a developer by the deposit. */
+  developer_did?: string | null;
+  /** The app that may be published by the deposit. */
+  app_did?: string | null;
   amount: string;
   amount_forfeited: string;
   amount_returned: string;
   amount_remaining: string;
   amount_moving: string;
+  amount_missing: string;
+  waiting_days: number;
   return_at?: number | null;
   failure_count?: number | null;
   failure?: { code: string; message: string } | null;

@@ -31,9 +31,10 @@ void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
 /** The server prerenders store pages. Signed-in pages start with a skeleton. */
-const isSignedInPage = /^\/(customer|console|developer|profile|claim-owner|confirm-email|invitation)(\/|$)/.test(
-  window.location.pathname.slice(mountPrefix().length),
-);
+const isSignedInPage =
+  /^\/(customer|console|developer|profile|claim-owner|confirm-email|invitation|join|connect-cli|connect-studio|gen-key-pair|login-cli)(\/|$)/.test(
+    window.location.pathname.slice(mountPrefix().length),
+  );
 
 // Keeps the prerendered content until the first screen is ready.
 void (isSignedInPage ? Promise.resolve() : router.load()).finally(() => {

@@ -6,7 +6,8 @@ let referrer = document.referrer;
 /** Sends a page view to the store's analytics endpoint: the path without parameters. */
 export function pageView(path: string): void {
   const body = JSON.stringify({ path, referrer, locale: locale() });
-  referrer = window.location.href;
+  // Without parameters, which can contain the token of a session.
+  referrer = window.location.origin + window.location.pathname;
   const url = apiUrl('/.well-known/service/analytics/pageview');
   const sent = navigator.sendBeacon?.(url, new Blob([body], { type: 'application/json' }));
   if (!sent)

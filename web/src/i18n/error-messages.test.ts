@@ -12,7 +12,9 @@ const root = join(import.meta.dirname, '../../../crates/api/src');
 const API_ONLY: [path: string, why: string][] = [
   ['problem/admin.rs', 'products, prices, payment links and payment methods are managed with an API key'],
   ['problem/uploads.rs', 'versions are uploaded by command-line tools'],
+  ['problem/installing.rs', 'apps are installed by command lines'],
   ['routes/blocklets/', 'called by command-line tools'],
+  ['problem/instances.rs', 'called by instances of apps'],
   ['routes/webhooks/', 'called by card processors'],
   ['routes/health.rs', 'called by monitoring'],
   ['routes/realtime/', 'read by the relay client, not by people'],
@@ -34,7 +36,7 @@ const CONSTRUCTORS = [
   'Self::bad(text.clone())',
 ];
 /** Helpers that receive the code as their last argument; every use of them is checked instead. */
-const HELPERS = ['rejected', 'conflict'];
+const HELPERS = ['rejected', 'conflict', 'unauthorized'];
 
 interface Source {
   path: string;
@@ -171,6 +173,7 @@ describe('the decline of a network or a bank', () => {
     expect(declineText('INSUFFICIENT_FUND', false, 'en')).toBe('Your wallet has insufficient funds.');
     expect(declineText('INSUFFICIENT_FUND', true, 'en')).toBe('Your card has insufficient funds.');
     expect(declineText('INVALID_DELEGATION_TYPE_URL', false, 'zh')).toBe('你的钱包扣款授权已被撤销。');
+    expect(declineText('STAKE_TERMS_DIFFER', false, 'zh')).toContain('与本店不同的条款');
     expect(declineText('INVALID_TX', false, 'zh')).toBe('支付网络拒绝了此付款。');
     expect(declineText(undefined, true, 'zh')).toBe('你的银行卡被拒绝。');
   });

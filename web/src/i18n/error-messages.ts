@@ -28,6 +28,7 @@ const CODES: Record<string, CodeKey> = {
   authentication_required: 'code.confirm',
   abandoned: 'code.canceled',
   amount_differs: 'code.amountDiffers',
+  STAKE_TERMS_DIFFER: 'code.stakeTerms',
 };
 
 /** The reason of a decline. Codes and messages of networks are not shown to people. */

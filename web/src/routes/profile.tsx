@@ -4,6 +4,7 @@ import { sessionQuery } from '@/app/queries';
 import { ThemeProvider } from '@/app/theme-provider';
 import { Profile } from '@/features/account/profile';
 import { customerQuery } from '@/features/billing/queries';
+import { programQuery } from '@/features/join/program';
 
 interface ProfileSearch {
   /** The user to show; defaults to the signed-in user. */
@@ -20,7 +21,8 @@ export const Route = createFileRoute('/profile')({
   loader: async ({ context: { queryClient }, deps: { did } }) => {
     const session = await queryClient.ensureQueryData(sessionQuery).catch(() => null);
     const own = session?.user?.did;
-    if (own && (!did || did === own)) await queryClient.prefetchQuery(customerQuery);
+    if (own && (!did || did === own))
+      await Promise.all([queryClient.prefetchQuery(customerQuery), queryClient.prefetchQuery(programQuery)]);
   },
   component: ProfilePage,
   pendingComponent: PageSkeleton,

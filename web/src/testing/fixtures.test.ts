@@ -3,6 +3,8 @@ import * as billing from '../../e2e/fixtures/billing';
 import * as checkout from '../../e2e/fixtures/checkout';
 import * as data from '../../e2e/fixtures/data';
 import * as reviews from '../../e2e/fixtures/reviews';
+import * as selling from '../../e2e/fixtures/selling';
+import * as tools from '../../e2e/fixtures/tools';
 import { schemaMismatches, schemaNamed } from './openapi';
 
 const cases: Record<string, unknown[]> = {
@@ -33,6 +35,12 @@ const cases: Record<string, unknown[]> = {
   TestClock: [billing.clock],
   VersionReview: [...reviews.versionsOf('app_owner'), reviews.claimed()],
   VersionCheck: reviews.checks,
+  VersionComparison: [selling.comparison],
+  AppPricing: [selling.pricing(), selling.pricing({ proposed: selling.oneTime('20') })],
+  Earnings: [selling.sellingState().earnings],
+  Payee: selling.sellingState().payees,
+  SharePayout: selling.sellingState().payouts,
+  ToolRequest: [tools.toolRequest(), tools.studioRequest, tools.keysRequest],
   Checkout: [
     checkout.checkout(),
     checkout.completed(),

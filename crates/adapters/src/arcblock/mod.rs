@@ -10,6 +10,7 @@ mod movements;
 mod outcome;
 mod rail;
 mod stake;
+mod stake_terms;
 mod states;
 mod store_tx;
 mod test_wallet;

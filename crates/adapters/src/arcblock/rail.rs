@@ -4,6 +4,7 @@ use super::generations::OlderNetworks;
 use super::graphql::{CallError, GraphQl, quoted};
 use super::messages::Transaction;
 use super::outcome::{self, OK};
+use super::stake_terms::StakePayment;
 use super::wire::Format;
 use super::{gas, mandate, stake, states, store_tx, transfer};
 use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
@@ -20,6 +21,7 @@ use souk_domain::payment::{
 };
 use souk_domain::shared::{Amount, Clock, Timestamp};
 use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
 /// The code for a transaction that the chain already knows. Its stored outcome decides.
@@ -118,11 +120,21 @@ impl ArcblockRail {
         [("x-gas-payer-pk", self.app.public_key_base58()), ("x-gas-payer-sig", self.app.sign_envelope(body, self.clock.now()))]
     }
 
-    async fn look_up(&self, address: &Url, currency: &Currency, hash: &str) -> Outcome {
-        let query = format!("{{getTx(hash: {}){{{}}}}}", quoted(hash), outcome::FIELDS);
-        match self.query(address, &query).await {
-            Ok(answer) => outcome::read(&answer["getTx"], self.app.did(), currency, hash),
-            Err(error) => Outcome::Unknown(error.to_string()),
+    /// `stake`: the payment into a stake that the transaction is known to be. The stake is then read with the same query.
+    async fn look_up(&self, address: &Url, currency: &Currency, hash: &str, stake: Option<&StakePayment>) -> Outcome {
+        let state = stake.map(|stake| states::stake_field(&stake.address)).unwrap_or_default();
+        let query = format!("{{getTx(hash: {}){{{}}} {state}}}", quoted(hash), outcome::FIELDS);
+        let answer = match self.query(address, &query).await {
+            Ok(answer) => answer,
+            Err(error) => return Outcome::Unknown(error.to_string()),
+        };
+        let outcome = outcome::read(&answer["getTx"], self.app.did(), currency, hash);
+        if !matches!(outcome, Outcome::Settled(_)) {
+            return outcome;
+        }
+        match stake {
+            Some(stake) => stake.outcome(outcome, &answer, self.app.did()),
+            None => self.outcome_of_found(address, outcome, &answer).await,
         }
     }
 }
@@ -211,10 +223,18 @@ impl WalletRail for ArcblockRail {
         states::mandate_allows(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
-    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
+    async fn stake_balance(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        payer: &Did,
+        subject: &str,
+        waiting: Duration,
+    ) -> Result<StakeState, RailError> {
         let address = self.chain(method)?.address;
         let stake = stake_address(payer, self.app.did(), subject);
-        states::read_stake(&self.query(&address, &states::stake_query(&stake)).await?, currency)
+        let answer = self.query(&address, &states::stake_query(stake.as_str())).await?;
+        states::read_stake(&answer, self.app.did(), currency, waiting)
     }
 
     fn check_signing(&self, method: &Method) -> Result<(), RailError> {
@@ -231,6 +251,12 @@ impl WalletRail for ArcblockRail {
             Ok(chain) => chain.address,
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
+        let stake = StakePayment::signed(&signed.bytes);
+        if let Some(stake) = &stake
+            && let Some(refused) = self.refuse_stake(&address, stake).await
+        {
+            return refused;
+        }
         let decline = match self.send_bytes(&address, signed).await {
             Ok(answer) if answer["sendTx"]["code"] == OK => None,
             Ok(_) => return Outcome::Unknown("the network answered without a result".to_owned()),
@@ -239,7 +265,7 @@ impl WalletRail for ArcblockRail {
             Err(error) if error.is_final() => Some(error),
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
-        match (self.look_up(&address, currency, &signed.hash).await, decline) {
+        match (self.look_up(&address, currency, &signed.hash, stake.as_ref()).await, decline) {
             (Outcome::NotFound, Some(CallError::Rejected { code, message })) => Outcome::Declined(gas::decline_of(code, message)),
             // A recorded rejection has only its code, and lacking gas has the code of lacking funds.
             (Outcome::Declined(recorded), Some(CallError::Rejected { code, message })) if recorded.code == code => {
@@ -254,7 +280,7 @@ impl WalletRail for ArcblockRail {
 
     async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome {
         match self.chain(method) {
-            Ok(chain) => self.look_up(&chain.address, currency, hash).await,
+            Ok(chain) => self.look_up(&chain.address, currency, hash, None).await,
             Err(error) => Outcome::Unknown(error.to_string()),
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::payment::{Currency, RailError, StakeState};
 use souk_domain::shared::{Amount, Timestamp};
+use std::time::Duration;
 
 pub fn balance_query(payer: &Did, currency: &Currency) -> String {
     let (address, token) = (quoted(payer.as_str()), quoted(&currency.contract));
@@ -62,13 +63,49 @@ pub fn mandate_allows(answer: &Value, app: &Did, currency: &Currency, charge: Am
     Ok(!forbidden)
 }
 
-pub fn stake_query(address: &Did) -> String {
-    let address = quoted(address.as_str());
-    format!("{{getStakeState(address: {address}){{code state{{tokens{{address value}} revokedTokens{{address value}}}}}}}}")
+pub fn stake_query(address: &str) -> String {
+    format!("{{{}}}", stake_field(address))
 }
 
-pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, RailError> {
-    staked_of(&answer["getStakeState"], &currency.contract)
+/// The top-level field of [`stake_query`], for a query that asks for more.
+pub fn stake_field(address: &str) -> String {
+    format!(
+        "getStakeState(address: {}){{code state{{receiver slashers revokeWaitingPeriod tokens{{address value}} \
+         revokedTokens{{address value}}}}}}",
+        quoted(address)
+    )
+}
+
+/// Under which terms a chain keeps the stake at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeTerms {
+    /// There is no stake.
+    Absent,
+    /// This store is the receiver and the only slasher, and a payer who revokes the stake waits long enough.
+    OfStore,
+    /// Any others: this store could not forfeit the stake, somebody else could, or its payer could take it back too soon.
+    Foreign,
+}
+
+/// Reads the terms of a stake. `waiting`: the least time that its payer has to wait after revoking it.
+pub fn stake_terms(answer: &Value, app: &Did, waiting: Duration) -> StakeTerms {
+    let state = &answer["getStakeState"]["state"];
+    if state.is_null() {
+        return StakeTerms::Absent;
+    }
+    let waits = seconds(&state["revokeWaitingPeriod"]).is_some_and(|period| period >= waiting);
+    match list(&state["slashers"]) {
+        [slasher] if slasher == app.as_str() && state["receiver"] == app.as_str() && waits => StakeTerms::OfStore,
+        _ => StakeTerms::Foreign,
+    }
+}
+
+/// Reads the amounts of a stake. Zero if its terms are not this store's.
+pub fn read_stake(answer: &Value, app: &Did, currency: &Currency, waiting: Duration) -> Result<StakeState, RailError> {
+    match stake_terms(answer, app, waiting) {
+        StakeTerms::OfStore => staked_of(&answer["getStakeState"], &currency.contract),
+        StakeTerms::Absent | StakeTerms::Foreign => Ok(StakeState::default()),
+    }
 }
 
 /// Reads the amounts of a token from the response about a stake.
@@ -97,6 +134,11 @@ fn list(value: &Value) -> &[Value] {
 /// Reads a number. Depending on the chain's version, it is a JSON number or a string.
 fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Reads a time in seconds. Depending on the chain's version, it is a JSON number or a string.
+pub fn seconds(value: &Value) -> Option<Duration> {
+    number(value).and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs)
 }
 
 /// Reads an amount; a missing one counts as zero.

@@ -109,6 +109,7 @@ fn account_name(mode: Mode, account: &Account) -> String {
         Account::StakesPayable => format!("Liabilities:{mode}:StakesPayable"),
         Account::CustomerBalance => format!("Liabilities:{mode}:CustomerBalance"),
         Account::RefundsPayable => format!("Liabilities:{mode}:RefundsPayable"),
+        Account::Payable(beneficiary) => format!("Liabilities:{mode}:Payable:{}", part(beneficiary)),
         Account::Suspense => format!("Liabilities:{mode}:Suspense"),
         Account::Revenue => format!("Income:{mode}:Revenue"),
         Account::Fees => format!("Expenses:{mode}:Fees"),
@@ -137,6 +138,7 @@ mod tests {
         let cash = Account::Cash("pm_sandbox_1_wallet".to_owned());
         assert_eq!(account_name(Mode::Test, &cash), "Assets:Test:Cash:Pm-sandbox-1-wallet");
         assert_eq!(account_name(Mode::Live, &Account::StakesPayable), "Liabilities:Live:StakesPayable");
+        assert_eq!(account_name(Mode::Live, &Account::payable("z1abC")), "Liabilities:Live:Payable:Z1abC");
         for (symbol, name) in [("USD", "USD"), ("usd.e", "USDE"), ("$", "XX"), ("1INCH", "X1INCHX"), ("T", "XTX")] {
             assert_eq!(commodity_name(symbol), name);
         }

@@ -127,6 +127,13 @@ fn a_header_that_other_readers_read_differently_is_refused() {
         let bytes = block.0;
         assert_eq!(refusal(&Tar::default().entry(block, &[0; 512]).end()), expected, "{}", String::from_utf8_lossy(&bytes));
     }
+    let prefixed = || Block::posix("a", b'0', 0).with(345, b"package");
+    let long_name = Tar::default().entry(Block::gnu("././@LongLink", b'L', 10), b"package/b\0").entry(prefixed(), b"").end();
+    assert_eq!(refusal(&long_name), ArchiveError::Header { entry: 2, field: HeaderField::Prefix });
+    // Published tools write both a prefix and the path of a pax record.
+    let path = record("path", "package/b");
+    let pax = Tar::default().entry(Block::posix("PaxHeader/b", b'x', path.len()), &path).entry(prefixed(), b"").end();
+    assert!(inspected(&pax.gzip()).is_ok());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bundles as bytes: manifests in JSON and YAML, and the inspection of archives.
+//! Bundles as bytes: manifests in JSON and YAML, and the inspection and unpacking of archives.
 
 #[cfg(test)]
 mod hostile_tests;
@@ -10,10 +10,12 @@ mod scan;
 mod tar_tests;
 #[cfg(test)]
 mod test_archive;
+mod unpack;
 mod yaml;
 
 use inspect::classify;
 pub use inspect::{InspectError, Inspected, inspect};
 pub use json::{JsonError, parse_json};
 pub use reader::LocalBundleReader;
+pub use unpack::{UnpackError, unpack};
 pub use yaml::parse_yaml;

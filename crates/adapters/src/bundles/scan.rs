@@ -24,17 +24,18 @@ pub(super) fn scan(bundle: impl Read, compressed: u64, limits: &ArchiveLimits) -
             found.secrets.push(Finding::in_file(Rule::SecretFile, path, ""));
         }
         let mut lines = Lines { path, scanner: scanner.as_ref(), findings: &mut found.secrets, line: Vec::new(), number: 1, is_text: None };
-        let (mut buffer, mut hash) = (vec![0; CHUNK], Sha256::new());
+        let (mut buffer, mut hash, mut size) = (vec![0; CHUNK], Sha256::new(), 0_u64);
         loop {
             let count = content.read(&mut buffer).map_err(classify)?;
             if count == 0 {
                 break;
             }
             hash.update(&buffer[..count]);
+            size += count as u64;
             lines.take(&buffer[..count]);
         }
         lines.end_line();
-        found.digests.push(FileDigest { path: path.to_owned(), sha256: hex::encode(hash.finalize()) });
+        found.digests.push(FileDigest { path: path.to_owned(), sha256: hex::encode(hash.finalize()), size });
         Ok(())
     })?;
     Ok(found)
@@ -100,6 +101,6 @@ mod tests {
         let expected = [(Rule::PrivateKey, "a.js", Some(3)), (Rule::PrivateKey, "last.txt", Some(2)), (Rule::SecretFile, ".env", None)];
         assert_eq!(secrets, expected);
         assert_eq!(found.digests.len(), 5);
-        assert_eq!(found.digests[2].sha256, hex::encode(Sha256::digest(b"A=1\n")));
+        assert_eq!((found.digests[2].sha256.as_str(), found.digests[2].size), (hex::encode(Sha256::digest(b"A=1\n")).as_str(), 4));
     }
 }

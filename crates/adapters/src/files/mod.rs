@@ -15,17 +15,17 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
-use object_store::{GetResultPayload, ObjectStore, ObjectStoreExt, PutPayload};
+use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore, ObjectStoreExt, PutPayload};
 use sha2::{Digest, Sha256};
 use souk_domain::operation::{DiskSpace, UnlimitedDisk};
 use souk_domain::shared::Timestamp;
 use souk_domain::store::{FileContent, OpenedFile};
-use std::io;
+use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::fs::{self, File};
-use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::io::{AsyncSeekExt, AsyncWriteExt, BufReader};
 use tokio_util::io::ReaderStream;
 
 /// The bytes that are read and written at a time. S3 wants parts of at least 5 MiB.
@@ -104,14 +104,26 @@ impl FileStore {
 
     /// Opens the file with this hash for reading. Returns `None` if it is not stored here.
     pub async fn get(&self, sha256: &[u8; 32]) -> io::Result<Option<OpenedFile>> {
-        let found = match self.objects.get(&self.path_of(sha256)).await {
+        self.get_from(sha256, 0).await
+    }
+
+    /// As [`Self::get`], from a byte on that is within the file.
+    pub async fn get_from(&self, sha256: &[u8; 32], start: u64) -> io::Result<Option<OpenedFile>> {
+        let options = GetOptions { range: (start > 0).then_some(GetRange::Offset(start)), ..GetOptions::default() };
+        let found = match self.objects.get_opts(&self.path_of(sha256), options).await {
             Ok(found) => found,
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(io_error(error)),
         };
         let size = found.meta.size;
         let content: FileContent = match found.payload {
-            GetResultPayload::File(file, _) => ReaderStream::with_capacity(File::from_std(file), CHUNK).boxed(),
+            GetResultPayload::File(file, _) => {
+                let mut file = File::from_std(file);
+                if start > 0 {
+                    file.seek(SeekFrom::Start(start)).await?;
+                }
+                ReaderStream::with_capacity(file, CHUNK).boxed()
+            }
             GetResultPayload::Stream(stream) => stream.map_err(io_error).boxed(),
         };
         Ok(Some(OpenedFile { content, size }))

@@ -22,8 +22,12 @@ impl Files for FileStore {
     }
 
     async fn open(&self, sha256: &str) -> Result<Option<OpenedFile>, StorageError> {
+        self.open_from(sha256, 0).await
+    }
+
+    async fn open_from(&self, sha256: &str, start: u64) -> Result<Option<OpenedFile>, StorageError> {
         let Some(hash) = hash_of(sha256) else { return Ok(None) };
-        self.get(&hash).await.map_err(storage_error)
+        self.get_from(&hash, start).await.map_err(storage_error)
     }
 
     async fn delete(&self, sha256: &str) -> Result<(), StorageError> {

@@ -32,6 +32,20 @@ async fn stored_content_is_found_by_its_hash() {
 }
 
 #[tokio::test]
+async fn a_file_is_read_from_any_byte_within_it() {
+    let folder = tempfile::tempdir().expect("has a folder");
+    let store = FileStore::open(folder.path()).await.expect("opens");
+    let name = Files::put(&store, b"abcdef").await.expect("is kept");
+    for (start, rest) in [(0, "abcdef"), (1, "bcdef"), (5, "f")] {
+        let opened = store.open_from(&name, start).await.expect("is answered").expect("exists");
+        let parts: Vec<_> = opened.content.try_collect().await.expect("is read");
+        assert_eq!((parts.concat().as_slice(), opened.size), (rest.as_bytes(), 6));
+    }
+    assert!(store.open_from(&name, 6).await.is_err(), "nothing is left");
+    assert!(store.open_from(&"0".repeat(64), 1).await.expect("is answered").is_none());
+}
+
+#[tokio::test]
 async fn concurrent_writers_of_equal_content_create_one_file_and_no_leftovers() {
     let folder = tempfile::tempdir().expect("has a folder");
     let store = FileStore::open(folder.path()).await.expect("opens");

@@ -32,6 +32,7 @@ impl AppDids for CheckedAppDids {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use souk_domain::publishing::bundle::read_manifest;
     use souk_domain::shared::Timestamp;
 
     // The golden vectors of reference/store.md 5.1.
@@ -55,6 +56,19 @@ mod tests {
         assert!(CheckedAppDids.verifies(&signature()));
     }
 
+    /// `@ocap/wallet` has signed this document with its published example key, and verifies it in the tests of the web.
+    const DOCUMENT: &[u8] = include_bytes!("../testing/signed_document.json");
+    const SECRET: &str = "z5HicV7RRRbTqoHUe1XfcngQsyNZhM7Vuiexg7hkDkBXFEk7s8zevb4jYQjHpUzm6VUfe1sh38437cCjiTKBftz8N";
+
+    #[test]
+    fn a_document_that_the_published_wallet_has_signed_is_verified_and_signed_alike() {
+        let json = crate::bundles::parse_json(DOCUMENT).expect("JSON");
+        let signature = read_manifest(&json, &CheckedAppDids).expect("a manifest").signature;
+        assert!(CheckedAppDids.verifies(&signature));
+        let key = super::super::AppKey::from_token_secret(SECRET).expect("a secret");
+        assert_eq!(key.sign_base58(signature.signed.as_bytes()), signature.signature);
+    }
+
     #[test]
     fn openssl_verifies_the_same_signature() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -68,7 +82,8 @@ mod tests {
         let prefix = hex::decode("302a300506032b6570032100").expect("hex");
         let key = write("key", &[prefix, key].concat());
         let text = write("text", SIGNED.as_bytes());
-        let Ok(digest) = std::process::Command::new("openssl").args(["dgst", "-sha3-256", "-binary"]).arg(text).output() else { return };
+        let digest = std::process::Command::new("openssl").args(["dgst", "-sha3-256", "-binary"]).arg(text).output();
+        let digest = digest.expect("openssl runs (Debian: apt-get install openssl)");
         assert_eq!(hex::encode(&digest.stdout), DIGEST);
         let (digest, signed) = (write("digest", &digest.stdout), write("signature", &decode_base58(SIGNATURE).expect("base58")));
         let mut command = std::process::Command::new("openssl");

@@ -1,15 +1,18 @@
-//! The store's own identity on networks that use DIDs.
+//! The store's own identity on networks that use DIDs, and the keys of access tokens.
 
 use super::did::{DidHash, KeyKind, Role, did_from_public_key};
 use super::envelope;
-use super::keys::PublicKey;
+use super::keys::{PublicKey, decode_base58, encode_base58};
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Map, Value};
 use souk_domain::access::Did;
 use souk_domain::shared::Timestamp;
 use std::fmt;
 
-/// The key that represents this store: an ed25519 key in the role of an application. A holder of this key can spend every delegation
+/// The longest secret of an access token in base58, in bytes: one of 64 bytes has at most 89.
+const SECRET_MAX: usize = 100;
+
+/// An ed25519 key in one role. The one that represents this store has the role of an application: a holder of it can spend every delegation
 /// that customers have granted.
 #[derive(Clone)]
 pub struct AppKey {
@@ -22,6 +25,16 @@ impl AppKey {
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self::with_role(seed, Role::Application)
+    }
+
+    /// The key of an access token, from the secret that its developer was shown (reference/store.md 4): seed and public key, multibase
+    /// base58btc. `None`: the text is no such secret.
+    #[must_use]
+    pub fn from_token_secret(secret: &str) -> Option<Self> {
+        let bytes = Some(secret).filter(|secret| secret.len() <= SECRET_MAX).and_then(decode_base58)?;
+        let (seed, public) = bytes.split_first_chunk::<32>()?;
+        let key = Self::with_role(seed, Role::Account);
+        (key.public.as_bytes() == public).then_some(key)
     }
 
     pub(crate) fn with_role(seed: &[u8; 32], role: Role) -> Self {
@@ -51,6 +64,12 @@ impl AppKey {
     #[must_use]
     pub fn sign(&self, data: &[u8]) -> [u8; 64] {
         self.signing.sign(&DidHash::Sha3.digest(data)).to_bytes()
+    }
+
+    /// As [`Self::sign`], multibase base58btc.
+    #[must_use]
+    pub fn sign_base58(&self, data: &[u8]) -> String {
+        encode_base58(&self.sign(data))
     }
 
     /// Signs an envelope of this store around `body`, valid for five minutes from `now`. Drops null and empty members of `body`.

@@ -36,6 +36,14 @@ pub struct Claims {
     pub body: Map<String, Value>,
 }
 
+impl Claims {
+    /// The Unix seconds at which the envelope was issued, and from which on it is not accepted any more.
+    pub(super) fn times(&self) -> Option<(i64, i64)> {
+        let time = |name: &str| self.body.get(name).and_then(seconds);
+        Some((time("iat")?, time("exp")?.saturating_add(TOLERANCE + 1)))
+    }
+}
+
 /// Verifies that the owner of `public_key` (base58) signed `token`, and that it is valid at `now`.
 ///
 /// The signature is checked before the times, so that only the signer can get [`EnvelopeError::Expired`].

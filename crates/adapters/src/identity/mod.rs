@@ -8,6 +8,7 @@ mod envelope;
 mod keys;
 mod mac;
 mod token_keys;
+mod tool_seals;
 
 pub use app_dids::CheckedAppDids;
 pub use app_key::AppKey;
@@ -21,6 +22,7 @@ pub use keys::{KeyError, PublicKey};
 pub(crate) use keys::{decode_base58, encode_base58};
 pub use mac::HmacSigner;
 pub use token_keys::Ed25519TokenKeys;
+pub use tool_seals::SodiumToolSeals;
 
 #[cfg(test)]
 mod tests;

@@ -81,6 +81,9 @@ fn a_key_matches_the_dids_of_its_owner_in_every_role_only() {
     assert_eq!(PublicKey::of_did_base58(&did(SECP256K1), ED25519_KEY), Err(KeyError::Malformed));
     let other = AppKey::from_seed(&[2; 32]).public_key_base58();
     assert_eq!(PublicKey::of_did_base58(&did(ACCOUNT), &other), Err(KeyError::Foreign));
+    // It would take minutes to decode.
+    let long = format!("z{}", "2".repeat(1 << 20));
+    assert_eq!(PublicKey::of_did_base58(&did(ACCOUNT), &long), Err(KeyError::Malformed));
 }
 
 #[test]

@@ -39,6 +39,7 @@ impl TokenKeys for Ed25519TokenKeys {
 
 #[cfg(test)]
 mod tests {
+    use super::super::AppKey;
     use super::*;
 
     /// The published example key of `@ocap/wallet` (reference/store.md 5.1).
@@ -55,6 +56,17 @@ mod tests {
         let seed: [u8; 32] = hex::decode(SEED).expect("hex").try_into().expect("32 bytes");
         let key = Ed25519TokenKeys.create(&seed);
         assert_eq!((key.secret.as_str(), key.id.as_str(), key.public_key.as_str()), (SECRET, DID, PUBLIC_KEY));
+    }
+
+    #[test]
+    fn a_tool_signs_with_the_secret_of_a_token_and_with_no_other_text() {
+        let key = AppKey::from_token_secret(SECRET).expect("a secret");
+        assert_eq!((key.did().as_str(), key.public_key_base58().as_str()), (DID, PUBLIC_KEY));
+        assert_eq!(key.sign_base58(MANIFEST.as_bytes()), SIGNATURE);
+        let other_public = SECRET.replace("tz8N", "tz8M");
+        for text in ["", "z", PUBLIC_KEY, &SECRET[1..], &SECRET.repeat(2), &other_public] {
+            assert!(AppKey::from_token_secret(text).is_none(), "{text}");
+        }
     }
 
     #[test]

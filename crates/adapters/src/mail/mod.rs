@@ -2,6 +2,7 @@
 
 mod confirmation;
 mod credit_templates;
+mod developer_templates;
 mod email_layout;
 mod email_service;
 mod mail_folder;
@@ -10,6 +11,7 @@ mod operation_templates;
 mod payment_templates;
 mod receipt;
 mod review_templates;
+mod sale_templates;
 mod store_mails;
 mod store_templates;
 mod strings;
@@ -74,9 +76,13 @@ mod billing_email_tests;
 #[cfg(test)]
 mod credit_email_tests;
 #[cfg(test)]
+mod developer_tests;
+#[cfg(test)]
 mod operation_tests;
 #[cfg(test)]
 mod review_tests;
+#[cfg(test)]
+mod sale_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::email_layout::{Block, as_html, as_text};
 use super::email_service::EmailService;
 use super::mailbox::one_line;
 use super::strings::{developer_footer, greeting, reviewer_footer, translate};
-use souk_domain::publishing::review::{EntryKind, ReviewEmail};
+use souk_domain::publishing::review::{EntryKind, ReviewEmail, Unpublished};
+use souk_domain::publishing::staking::PUBLISH_STAKE_REVOKED;
 use souk_domain::shared::Language;
 
 /// The heading of the email, which is its subject as well, and what follows from the step.
@@ -28,8 +29,9 @@ impl EmailService<'_> {
         if !text.is_empty() {
             blocks.push(Block::Paragraph(text));
         }
-        if !email.comment.is_empty() {
-            blocks.push(Block::Rows { rows: vec![(translate(language, "Comment", "说明"), email.comment.clone())], sum: false });
+        let comment = comment(email, language);
+        if !comment.is_empty() {
+            blocks.push(Block::Rows { rows: vec![(translate(language, "Comment", "说明"), comment)], sum: false });
         }
         blocks.push(Block::Action { label: translate(language, "Open the version", "查看此版本"), url });
         let footer = if email.is_developer { developer_footer } else { reviewer_footer };
@@ -44,6 +46,49 @@ impl EmailService<'_> {
             subject: heading,
             attachments: Vec::new(),
         }
+    }
+}
+
+/// What the step says, unless the text of the email says it.
+fn comment(email: &ReviewEmail, language: Language) -> String {
+    match email.kind {
+        EntryKind::NotPublished => String::new(),
+        EntryKind::AppBlocked if email.comment == PUBLISH_STAKE_REVOKED => {
+            translate(language, "The deposit for this app was revoked by its developer", "开发者撤回了此应用的押金")
+        }
+        _ => email.comment.clone(),
+    }
+}
+
+/// Why the store has not published a version by itself, and what its developer can do.
+fn unpublished(why: &str) -> (&'static str, &'static str) {
+    match Unpublished::from_name(why).unwrap_or(Unpublished::Other) {
+        Unpublished::ChecksFailed => (
+            "One of its checks has failed. Open the version to see what was found, and upload a higher version.",
+            "有检查未通过。请查看检查结果，然后上传更高的版本。",
+        ),
+        Unpublished::NotDeveloper => (
+            "You are not a developer of the store any more. Join again, then publish the version yourself.",
+            "你已不再是本商店的开发者。请重新加入，然后自行发布此版本。",
+        ),
+        Unpublished::DepositRequired => (
+            "The store requires a deposit for the app. Pay it, then publish the version yourself.",
+            "商店要求为此应用支付押金。请支付押金，然后自行发布此版本。",
+        ),
+        Unpublished::BlockedContent => (
+            "It contains content that the store has blocked. Upload a higher version without it.",
+            "此版本含有商店禁用的内容。请删除该内容，然后上传更高的版本。",
+        ),
+        Unpublished::Terms => (
+            "The store does not accept the price that would come into force with it. Change or withdraw the price, then publish the version yourself.",
+            "商店不再接受将随此版本生效的价格。请修改或撤回价格，然后自行发布此版本。",
+        ),
+        Unpublished::AppBlocked => (
+            "The app is blocked. You can publish the version yourself once it is unblocked.",
+            "此应用已被屏蔽。解除屏蔽后，你可以自行发布此版本。",
+        ),
+        Unpublished::Outdated => ("A higher version of the app is published already.", "此应用的更高版本已经发布。"),
+        Unpublished::Other => ("Open the version to see its state, and publish it yourself.", "请查看此版本的状态，然后自行发布。"),
     }
 }
 
@@ -72,9 +117,13 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
             (format!("Changes are requested for {of}"), format!("{of} 需要修改")),
             ("Upload a higher version with the changes. It continues this review.", "请修改后上传更高的版本，审核将继续进行。"),
         ),
-        EntryKind::Approved => {
-            make((format!("{of} is approved"), format!("{of} 已通过审核")), ("You can publish the version now.", "你现在可以发布此版本。"))
-        }
+        EntryKind::Approved => make(
+            (format!("{of} is approved"), format!("{of} 已通过审核")),
+            match email.is_published_by_store {
+                true => ("The store publishes the version automatically, as you have arranged.", "商店将按照你的设置自动发布此版本。"),
+                false => ("You can publish the version now.", "你现在可以发布此版本。"),
+            },
+        ),
         EntryKind::Rejected => make(
             (format!("{of} is rejected"), format!("{of} 未通过审核")),
             (
@@ -96,7 +145,7 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
         ),
         EntryKind::AppealDenied => make(
             (format!("Your appeal for {of} is denied"), format!("{of} 的申诉被驳回")),
-            ("The rejection stays. You can upload a higher version.", "审核结果不变。你可以上传更高的版本。"),
+            ("The rejection stands. You can upload a higher version.", "维持拒绝的决定。你可以上传更高的版本。"),
         ),
         EntryKind::Published => {
             make((format!("{of} is published"), format!("{of} 已发布")), ("New installs get it from now on.", "新用户安装时将获得此版本。"))
@@ -109,6 +158,9 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
                 "到达预定时间时，此版本无法发布。请查看其状态，然后发布或重新安排。",
             ),
         ),
+        EntryKind::NotPublished => {
+            make((format!("{of} was not published automatically"), format!("{of} 未能自动发布")), unpublished(&email.comment))
+        }
         EntryKind::Replaced => make(
             (format!("{of} is replaced by a higher version"), format!("{of} 已被更高的版本取代")),
             ("The review continues with the higher version.", "审核将针对更高的版本继续进行。"),
@@ -131,6 +183,10 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
                 "The store does not offer the app any more. You can't upload or publish versions until it is unblocked.",
                 "商店不再提供此应用。解除屏蔽之前，你无法上传或发布新版本。",
             ),
+        ),
+        EntryKind::DepositKept => make(
+            (format!("The store keeps the deposit for {app}"), format!("商店扣除了 {app} 的押金")),
+            ("The app stays blocked. The reason is stated below.", "此应用仍被屏蔽，原因见下文。"),
         ),
         EntryKind::AppUnblocked => make(
             (format!("{app} is not blocked any more"), format!("{app} 已解除屏蔽")),

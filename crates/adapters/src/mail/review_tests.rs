@@ -5,26 +5,64 @@ use crate::identity::HmacSigner;
 use semver::Version;
 use souk_domain::access::{Did, SignedLinks};
 use souk_domain::billing::Recipient;
-use souk_domain::publishing::review::{EntryKind, ReviewEmail};
+use souk_domain::publishing::review::{EntryKind, ReviewEmail, Unpublished};
+use souk_domain::publishing::staking::PUBLISH_STAKE_REVOKED;
 use souk_domain::shared::{Language, ReviewEntryId, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn mail(kind: EntryKind, is_developer: bool, language: Language) -> super::Outgoing {
+    send(ReviewEmail { recipient: recipient(language), is_developer, kind, ..email() })
+}
+
+fn recipient(language: Language) -> Recipient {
+    Recipient { name: "Mei".to_owned(), email: "mei@store.example".to_owned(), language }
+}
+
+fn send(email: ReviewEmail) -> super::Outgoing {
     let tokens = SignedLinks::new(Arc::new(HmacSigner::new(&[6; 32])));
     let service = EmailService { store_name: "Lantern", public_url: "https://store.example/", tokens: &tokens };
-    service.review_step(&ReviewEmail {
+    service.review_step(&email)
+}
+
+fn email() -> ReviewEmail {
+    ReviewEmail {
         to: Did::from_verified("z1mei"),
-        recipient: Recipient { name: "Mei".to_owned(), email: "mei@store.example".to_owned(), language },
-        is_developer,
+        recipient: recipient(Language::English),
+        is_developer: true,
         entry: ReviewEntryId::parse("rev_1").expect("an id"),
-        kind,
+        kind: EntryKind::Approved,
         app: Did::from_verified("z1app"),
         app_name: "Tide\ntable".to_owned(),
         version: Version::new(1, 2, 0),
+        is_published_by_store: false,
         comment: "Please <b>name</b> the licence.".to_owned(),
         at: Timestamp::from_seconds(0),
-    })
+    }
+}
+
+#[test]
+fn the_developer_of_an_approved_version_reads_who_publishes_it() {
+    for (is_published_by_store, language, text) in [
+        (false, Language::English, "You can publish the version now."),
+        (true, Language::English, "The store publishes the version automatically"),
+        (false, Language::Chinese, "你现在可以发布此版本"),
+        (true, Language::Chinese, "自动发布此版本"),
+    ] {
+        let sent = send(ReviewEmail { is_published_by_store, recipient: recipient(language), ..email() });
+        assert!(sent.text.contains(text), "{}", sent.text);
+    }
+}
+
+#[test]
+fn reasons_that_the_store_has_written_are_translated() {
+    for (kind, comment, text) in [
+        (EntryKind::AppBlocked, PUBLISH_STAKE_REVOKED, "开发者撤回了此应用的押金"),
+        (EntryKind::NotPublished, Unpublished::ChecksFailed.name(), "有检查未通过"),
+    ] {
+        let sent = send(ReviewEmail { kind, comment: comment.to_owned(), recipient: recipient(Language::Chinese), ..email() });
+        assert!(sent.text.contains(text) && !sent.text.contains(comment), "{}", sent.text);
+    }
 }
 
 #[test]

@@ -10,12 +10,13 @@ use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
     BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
-    PrintError, ReceiptMailer, ReceiptOrder,
+    PrintError, ReceiptMailer, ReceiptOrder, SaleEmail, SaleMailer,
 };
 use souk_domain::doctor::{OwnerMailer, OwnerNotice};
 use souk_domain::mail::{CONFIRMATION_INTERVAL, ConfirmationEmail, ConfirmationMailer, Delivery, MailingError};
 use souk_domain::publishing::access_tokens::{ExpiryReminder, TokenMailer};
 use souk_domain::publishing::review::{ReviewEmail, ReviewMailer};
+use souk_domain::publishing::staking::{DeveloperEmail, DeveloperMailer};
 use souk_domain::shared::{Amount, Language};
 
 /// Sends the store's emails to its customers.
@@ -76,6 +77,20 @@ impl TokenMailer for StoreMails {
 impl ReviewMailer for StoreMails {
     async fn send_review(&self, email: &ReviewEmail, delivery: Delivery) -> Result<(), MailingError> {
         self.deliver(&self.service().review_step(email), delivery).await
+    }
+}
+
+#[async_trait]
+impl DeveloperMailer for StoreMails {
+    async fn send_developer_news(&self, email: &DeveloperEmail, delivery: Delivery) -> Result<(), MailingError> {
+        self.deliver(&self.service().developer_news(email), delivery).await
+    }
+}
+
+#[async_trait]
+impl SaleMailer for StoreMails {
+    async fn send_sale(&self, email: &SaleEmail, delivery: Delivery) -> Result<(), MailingError> {
+        self.deliver(&self.service().sale(email), delivery).await
     }
 }
 

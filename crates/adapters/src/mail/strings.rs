@@ -91,6 +91,15 @@ pub(super) fn developer_footer(store_name: &str, store_url: &str, language: Lang
     )
 }
 
+/// The last line of every email to a beneficiary of sales.
+pub(super) fn beneficiary_footer(store_name: &str, store_url: &str, language: Language) -> String {
+    translate(
+        language,
+        format!("You're receiving this email because you have a share of sales at {store_name} ({store_url})."),
+        format!("你收到这封邮件，是因为你在 {store_name}（{store_url}）的销售中享有份额。"),
+    )
+}
+
 /// The last line of every email to a reviewer.
 pub(super) fn reviewer_footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(

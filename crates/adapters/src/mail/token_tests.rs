@@ -19,6 +19,7 @@ fn mail(language: Language) -> super::Outgoing {
         public_key: "zKey".to_owned(),
         scopes: [].into(),
         apps: Vec::new(),
+        publisher: None,
         created_at: Timestamp::from_seconds(0),
         expires_at: Timestamp::from_seconds(1_767_225_600),
         remind_at: None,

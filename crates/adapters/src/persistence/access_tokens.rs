@@ -19,6 +19,18 @@ pub(super) const CLAIM_REMINDERS: Sql = sql_per_dialect!(
      RETURNING *"
 );
 
+/// The tokens of CI that have expired before `$1`.
+macro_rules! expired_of_ci {
+    ($delete:literal) => {
+        concat!(
+            $delete,
+            " IN (SELECT id FROM access_tokens WHERE publisher_id IS NOT NULL AND expires_at <= $1 ORDER BY expires_at, id LIMIT $2)"
+        )
+    };
+}
+const PRUNE_NONCES_OF_CI: &str = expired_of_ci!("DELETE FROM request_nonces WHERE token_id");
+const PRUNE_OF_CI: &str = expired_of_ci!("DELETE FROM access_tokens WHERE id");
+
 pub struct SqlAccessTokens<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -28,11 +40,12 @@ impl AccessTokens for SqlAccessTokens<'_> {
         let scopes: Vec<_> = token.scopes.iter().map(|scope| scope.name()).collect();
         let apps: Vec<_> = token.apps.iter().map(AppPattern::as_str).collect();
         let insert = "INSERT INTO access_tokens (id, user_did, passport_id, name, public_key, scopes, apps, created_at, expires_at,
-                          remind_at, last_used_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+                          remind_at, last_used_at, publisher_id)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
         let query = self.0.query(insert).bind(&token.id).bind(&token.owner).bind(&token.passport_id).bind(&token.name);
         let query = query.bind(&token.public_key).bind(to_json(&scopes)?).bind(to_json(&apps)?).bind(token.created_at);
-        query.bind(token.expires_at).bind(token.remind_at).bind(token.last_used_at).execute().await.map(drop)
+        let query = query.bind(token.expires_at).bind(token.remind_at).bind(token.last_used_at).bind(token.publisher.as_ref());
+        query.execute().await.map(drop)
     }
 
     async fn find(&mut self, id: &Did) -> Result<Option<AccessToken>, StorageError> {
@@ -41,7 +54,7 @@ impl AccessTokens for SqlAccessTokens<'_> {
     }
 
     async fn list(&mut self, owner: &Did, limit: u32) -> Result<Vec<AccessToken>, StorageError> {
-        let select = "SELECT * FROM access_tokens WHERE user_did = $1 ORDER BY created_at DESC, id LIMIT $2";
+        let select = "SELECT * FROM access_tokens WHERE user_did = $1 AND publisher_id IS NULL ORDER BY created_at DESC, id LIMIT $2";
         self.0.query(select).bind(owner).bind(limit).all().await?.iter().map(token).collect()
     }
 
@@ -70,6 +83,11 @@ impl AccessTokens for SqlAccessTokens<'_> {
         Ok(self.0.query(insert).bind(id).bind(nonce).bind(expires_at).execute().await? == 1)
     }
 
+    async fn prune_of_ci(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        self.0.query(PRUNE_NONCES_OF_CI).bind(before).bind(limit).execute().await?;
+        self.0.query(PRUNE_OF_CI).bind(before).bind(limit).execute().await
+    }
+
     async fn prune_nonces(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
         let delete = "DELETE FROM request_nonces WHERE (token_id, nonce) IN
                       (SELECT token_id, nonce FROM request_nonces WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
@@ -88,6 +106,7 @@ fn token(row: &Row) -> Result<AccessToken, StorageError> {
         public_key: row.get("public_key")?,
         scopes: scopes.iter().map(|name| TokenScope::from_name(name)).collect::<Option<_>>().ok_or_else(corrupt("scopes"))?,
         apps: apps.iter().map(|text| AppPattern::parse(text)).collect::<Option<_>>().ok_or_else(corrupt("apps"))?,
+        publisher: row.get("publisher_id")?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         remind_at: row.get("remind_at")?,

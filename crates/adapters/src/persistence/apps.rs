@@ -7,9 +7,10 @@ use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
-use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp, VersionId};
+use souk_domain::shared::{CategoryId, Listed, Mode, Page, PaymentLinkId, StorageError, Text, Timestamp, VersionId};
 use souk_domain::store::{
     App, AppFilter, AppSort, AppVersion, Apps, Availability, Category, CountedCategory, Developer, KEYWORD_MAX, Screenshot,
+    VersionComponent, VersionFacts,
 };
 use std::collections::BTreeMap;
 
@@ -48,19 +49,31 @@ const INSERT_OR_SHOW: &str = insert_app!(
         is_listed = excluded.is_listed"
 );
 const INSERT_VERSION: &str = "INSERT INTO app_versions (id, app, version, readme_en, readme_zh, changelog_en, changelog_zh, sha256, size,
-    published_at, is_yanked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    published_at, is_yanked, facts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 const INSERT_CATEGORY: &str = "INSERT INTO categories (id, slug, name_en, name_zh, position) VALUES ($1, $2, $3, $4, $5)";
 const CATEGORIES: &str = "SELECT c.id, c.slug, c.name_en, c.name_zh, c.position, count(a.did) AS apps
     FROM categories AS c LEFT JOIN apps AS a ON a.category_id = c.id AND a.availability = 'available' AND a.is_listed = TRUE
     GROUP BY c.id, c.slug, c.name_en, c.name_zh, c.position ORDER BY c.position, c.id";
+/// An uploaded app that is in the catalogue counts once.
+const CATEGORIES_WITH_ALL: &str = "SELECT c.id, c.slug, c.name_en, c.name_zh, c.position, count(used.did) AS apps
+    FROM categories AS c LEFT JOIN (SELECT did, category_id FROM apps UNION SELECT did, category_id FROM uploaded_apps) AS used
+    ON used.category_id = c.id GROUP BY c.id, c.slug, c.name_en, c.name_zh, c.position ORDER BY c.position, c.id";
+/// The weakest lock that a deletion waits for, which references take as well.
+const HOLD_CATEGORY: Sql = sql_per_dialect!("SELECT id FROM categories WHERE id = $1" (either "" " FOR KEY SHARE"));
+const LOCK_CATEGORY: Sql = sql_per_dialect!("SELECT id FROM categories WHERE id = $1" (either "" " FOR UPDATE"));
+/// $1: all ids in their order.
+const ORDER_CATEGORIES: Sql = Sql {
+    sqlite: "UPDATE categories SET position = ordered.key FROM json_each($1) AS ordered WHERE categories.id = ordered.value",
+    postgres: "UPDATE categories SET position = ordered.place - 1
+        FROM jsonb_array_elements_text($1) WITH ORDINALITY AS ordered(id, place) WHERE categories.id = ordered.id",
+};
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM apps WHERE did IN (SELECT value FROM json_each($1)) ORDER BY did",
     postgres: "SELECT * FROM apps WHERE did = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) ORDER BY did",
 };
 
-// $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free; $4: whether apps that are not
-// available are listed as well.
+// $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free.
 macro_rules! matching {
     ($what:literal, $tail:expr) => {
         Sql {
@@ -69,7 +82,7 @@ macro_rules! matching {
                 $what,
                 " FROM apps WHERE NOT EXISTS (SELECT 1 FROM json_each($1) AS word WHERE search_text NOT LIKE word.value ESCAPE '\\')
                   AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
-                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND ($4 OR (availability = 'available' AND is_listed = TRUE))",
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND availability = 'available' AND is_listed = TRUE",
                 $tail
             ),
             postgres: concat!(
@@ -78,7 +91,7 @@ macro_rules! matching {
                 " FROM apps WHERE NOT EXISTS
                     (SELECT 1 FROM jsonb_array_elements_text($1) AS word(value) WHERE search_text NOT LIKE word.value ESCAPE '\\')
                   AND ($2 IS NULL OR category_id = (SELECT c.id FROM categories AS c WHERE c.slug = $2))
-                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND ($4 OR (availability = 'available' AND is_listed = TRUE))",
+                  AND ($3 IS NULL OR (test_link IS NULL AND live_link IS NULL) = $3) AND availability = 'available' AND is_listed = TRUE",
                 $tail
             ),
         }
@@ -87,12 +100,12 @@ macro_rules! matching {
     ($order:literal) => {
         matching!(
             "*",
-            concat!(" ORDER BY CASE WHEN search_text LIKE $5 ESCAPE '\\' THEN 0 ELSE 1 END, ", $order, ", did LIMIT $6 OFFSET $7")
+            concat!(" ORDER BY CASE WHEN search_text LIKE $4 ESCAPE '\\' THEN 0 ELSE 1 END, ", $order, ", did LIMIT $5 OFFSET $6")
         )
     };
 }
 
-const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $5) AS counted");
+const COUNT: Sql = matching!("count(*) AS n FROM (SELECT 1 AS found", " LIMIT $4) AS counted");
 const BY_DOWNLOADS: Sql = matching!("downloads DESC");
 const BY_UPDATE: Sql = matching!("updated_at DESC");
 const BY_CREATION: Sql = matching!("created_at DESC");
@@ -122,25 +135,95 @@ struct StoredText {
     zh: String,
 }
 
+impl StoredScreenshot {
+    fn of(shot: &Screenshot) -> Self {
+        Self {
+            file: shot.file.clone(),
+            width: shot.width,
+            height: shot.height,
+            alt: StoredText { en: shot.alt.en.clone(), zh: shot.alt.zh.clone() },
+        }
+    }
+
+    fn read(self) -> Screenshot {
+        Screenshot { file: self.file, width: self.width, height: self.height, alt: Text { en: self.alt.en, zh: self.alt.zh } }
+    }
+}
+
 fn screenshots_to_json(app: &App) -> Result<serde_json::Value, StorageError> {
-    let stored = |shot: &Screenshot| StoredScreenshot {
-        file: shot.file.clone(),
-        width: shot.width,
-        height: shot.height,
-        alt: StoredText { en: shot.alt.en.clone(), zh: shot.alt.zh.clone() },
-    };
-    to_json(&app.screenshots.iter().map(stored).collect::<Vec<_>>())
+    to_json(&app.screenshots.iter().map(StoredScreenshot::of).collect::<Vec<_>>())
 }
 
 fn read_screenshots(row: &Row) -> Result<Vec<Screenshot>, StorageError> {
     let stored: Vec<StoredScreenshot> = read_json(row, "apps", "screenshots")?;
-    let read = |shot: StoredScreenshot| Screenshot {
-        file: shot.file,
-        width: shot.width,
-        height: shot.height,
-        alt: Text { en: shot.alt.en, zh: shot.alt.zh },
+    Ok(stored.into_iter().map(StoredScreenshot::read).collect())
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFacts {
+    screenshots: Vec<StoredScreenshot>,
+    license: String,
+    website: Option<String>,
+    docker: bool,
+    requirements: StoredRequirements,
+    components: Vec<StoredComponent>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRequirements {
+    server: String,
+    nodejs: String,
+    os: Vec<String>,
+    cpu: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredComponent {
+    title: String,
+    version: String,
+    required: bool,
+}
+
+fn facts_to_json(facts: &VersionFacts) -> Result<serde_json::Value, StorageError> {
+    let component = |component: &VersionComponent| StoredComponent {
+        title: component.title.clone(),
+        version: component.version.clone(),
+        required: component.is_required,
     };
-    Ok(stored.into_iter().map(read).collect())
+    to_json(&StoredFacts {
+        screenshots: facts.screenshots.iter().map(StoredScreenshot::of).collect(),
+        license: facts.license.clone(),
+        website: facts.website.clone(),
+        docker: facts.has_docker,
+        requirements: StoredRequirements {
+            server: facts.server.clone(),
+            nodejs: facts.nodejs.clone(),
+            os: facts.os.clone(),
+            cpu: facts.cpu.clone(),
+        },
+        components: facts.components.iter().map(component).collect(),
+    })
+}
+
+fn read_facts(row: &Row) -> Result<Option<VersionFacts>, StorageError> {
+    if row.get::<Option<serde_json::Value>>("facts")?.is_none() {
+        return Ok(None);
+    }
+    let StoredFacts { screenshots, license, website, docker, requirements, components } = read_json(row, "app_versions", "facts")?;
+    let StoredRequirements { server, nodejs, os, cpu } = requirements;
+    let component =
+        |stored: StoredComponent| VersionComponent { title: stored.title, version: stored.version, is_required: stored.required };
+    Ok(Some(VersionFacts {
+        screenshots: screenshots.into_iter().map(StoredScreenshot::read).collect(),
+        license,
+        website,
+        has_docker: docker,
+        server,
+        nodejs,
+        os,
+        cpu,
+        components: components.into_iter().map(component).collect(),
+    }))
 }
 
 /// Builds the search text: each name on its own line, then the remaining texts on one line.
@@ -184,6 +267,7 @@ fn read_version(row: &Row) -> Result<AppVersion, StorageError> {
         size: row.get("size")?,
         published_at: row.get("published_at")?,
         is_yanked: row.get("is_yanked")?,
+        facts: read_facts(row)?,
     })
 }
 
@@ -219,12 +303,43 @@ impl SqlApps<'_> {
 #[async_trait]
 impl Apps for SqlApps<'_> {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError> {
+        self.0.note(&category.id);
         let query = self.0.query(INSERT_CATEGORY).bind(&category.id).bind(&category.slug).bind(&category.name.en).bind(&category.name.zh);
         query.bind(category.position).execute().await.map(drop)
     }
 
     async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError> {
         self.0.query(CATEGORIES).all().await?.iter().map(read_category).collect()
+    }
+
+    async fn categories_with_all_apps(&mut self) -> Result<Vec<CountedCategory>, StorageError> {
+        self.0.query(CATEGORIES_WITH_ALL).all().await?.iter().map(read_category).collect()
+    }
+
+    async fn hold_category(&mut self, id: &CategoryId) -> Result<bool, StorageError> {
+        Ok(self.0.query_per_dialect(HOLD_CATEGORY).bind(id).optional().await?.is_some())
+    }
+
+    async fn lock_category(&mut self, id: &CategoryId) -> Result<bool, StorageError> {
+        Ok(self.0.query_per_dialect(LOCK_CATEGORY).bind(id).optional().await?.is_some())
+    }
+
+    async fn rename_category(&mut self, id: &CategoryId, name: &Text) -> Result<(), StorageError> {
+        let update = "UPDATE categories SET name_en = $2, name_zh = $3 WHERE id = $1";
+        self.0.query(update).bind(id).bind(&name.en).bind(&name.zh).execute().await.map(drop)
+    }
+
+    async fn order_categories(&mut self, order: &[CategoryId]) -> Result<(), StorageError> {
+        self.0.query_per_dialect(ORDER_CATEGORIES).bind(keys(order)).execute().await.map(drop)
+    }
+
+    async fn delete_category(&mut self, id: &CategoryId) -> Result<(), StorageError> {
+        self.0.query("DELETE FROM categories WHERE id = $1").bind(id).execute().await.map(drop)
+    }
+
+    async fn set_category(&mut self, did: &Did, category: &CategoryId) -> Result<bool, StorageError> {
+        let update = "UPDATE apps SET category_id = $2 WHERE did = $1";
+        Ok(self.0.query(update).bind(did).bind(category).execute().await? > 0)
     }
 
     async fn insert(&mut self, app: &App) -> Result<(), StorageError> {
@@ -238,11 +353,20 @@ impl Apps for SqlApps<'_> {
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError> {
         let query = self.0.query(INSERT_VERSION).bind(&version.id).bind(&version.app).bind(&version.version);
         let query = query.bind(&version.readme.en).bind(&version.readme.zh).bind(&version.changelog.en).bind(&version.changelog.zh);
-        query.bind(&version.sha256).bind(version.size).bind(version.published_at).bind(version.is_yanked).execute().await.map(drop)
+        let query = query.bind(&version.sha256).bind(version.size).bind(version.published_at).bind(version.is_yanked);
+        query.bind(version.facts.as_ref().map(facts_to_json).transpose()?).execute().await.map(drop)
     }
 
     async fn set_availability(&mut self, did: &Did, availability: Availability) -> Result<(), StorageError> {
         self.0.query("UPDATE apps SET availability = $2 WHERE did = $1").bind(did).bind(availability).execute().await.map(drop)
+    }
+
+    async fn set_link(&mut self, did: &Did, mode: Mode, link: Option<&PaymentLinkId>) -> Result<(), StorageError> {
+        let update = match mode {
+            Mode::Test => "UPDATE apps SET test_link = $2 WHERE did = $1",
+            Mode::Live => "UPDATE apps SET live_link = $2 WHERE did = $1",
+        };
+        self.0.query(update).bind(did).bind(link).execute().await.map(drop)
     }
 
     async fn set_listed(&mut self, did: &Did, is_listed: bool) -> Result<(), StorageError> {
@@ -271,7 +395,7 @@ impl Apps for SqlApps<'_> {
         let keyword = escaped(&searchable(&[&filter.keyword.chars().take(KEYWORD_MAX).collect::<String>()]));
         let words: serde_json::Value = keyword.split_whitespace().map(|word| format!("%{word}%")).collect();
         let query = self.0.query_per_dialect(COUNT).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
-        let count = query.bind(filter.with_unavailable).bind(COUNT_MAX).one().await?.get("n")?;
+        let count = query.bind(COUNT_MAX).one().await?.get("n")?;
         let list = match filter.sort {
             AppSort::Downloads => BY_DOWNLOADS,
             AppSort::Updated => BY_UPDATE,
@@ -279,7 +403,7 @@ impl Apps for SqlApps<'_> {
             AppSort::Name => BY_NAME,
         };
         let query = self.0.query_per_dialect(list).bind(&words).bind(filter.category.as_ref()).bind(filter.free);
-        let rows = query.bind(filter.with_unavailable).bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
+        let rows = query.bind(format!("%\n{keyword}%")).bind(page.size).bind(page.offset()).all().await?;
         Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
     }
 

@@ -31,7 +31,7 @@ const DELETE: Sql = sql_per_dialect!("DELETE FROM audit_log WHERE id " (among "$
 
 /// The kinds of objects that entries name if a call creates them.
 pub(super) const KINDS: &[&str] =
-    &["re_", "cn_", "cs_", "prod_", "price_", "plink_", "pm_", "pc_", "clock_", "key_", "pass_", "inv_", DID_PREFIX];
+    &["re_", "cn_", "cs_", "prod_", "price_", "plink_", "pm_", "pc_", "clock_", "key_", "pass_", "inv_", "tp_", "cat_", "po_", DID_PREFIX];
 
 /// The most objects of an entry.
 const OBJECTS_MAX: usize = 20;

@@ -6,7 +6,7 @@ use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::shared::{InvoiceId, Listed, Mode, Page, SessionId, StorageError, SubscriptionId, Timestamp};
-use souk_domain::store::{Entitlement, Entitlements, RevokedPurchase};
+use souk_domain::store::{Entitlement, Entitlements, RevokedPurchase, Validity};
 use std::collections::BTreeMap;
 
 pub struct SqlEntitlements<'a>(pub &'a mut Connection);
@@ -44,10 +44,15 @@ macro_rules! gives {
     };
 }
 
-const HOLDS: &str = concat!(
-    "SELECT 1 AS one FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app = $3 AND revoked_at IS NULL AND suspended_at IS NULL AND ",
+/// The entitlement that ends last. It ends when its subscription was set to cancel, or with the paid period of a paused one; these are times
+/// of the customer's test clock, if they have one.
+const VALIDITY: &str = concat!(
+    "SELECT CASE WHEN NOT sub.cancel_at_period_end AND sub.status <> 'paused' OR sub.cancel_at < sub.period_end
+            THEN sub.cancel_at ELSE sub.period_end END AS ends_at, clock.now_at AS clock_now
+     FROM entitlements e LEFT JOIN subscriptions sub ON sub.id = e.subscription_id LEFT JOIN test_clocks clock ON clock.id = sub.clock_id
+     WHERE e.holder = $1 AND e.livemode = $2 AND e.app = $3 AND e.revoked_at IS NULL AND e.suspended_at IS NULL AND ",
     gives!("$4"),
-    " LIMIT 1"
+    " ORDER BY ends_at DESC NULLS FIRST LIMIT 1"
 );
 const HELD: Sql = Sql {
     sqlite: concat!(
@@ -122,8 +127,12 @@ impl Entitlements for SqlEntitlements<'_> {
         self.0.query_per_dialect(REINSTATE).bind(keys(invoices)).bind(keys(subscriptions)).execute().await.map(drop)
     }
 
-    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError> {
-        Ok(self.0.query(HOLDS).bind(holder).bind(mode.is_live()).bind(app).bind(now).optional().await?.is_some())
+    async fn validity(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<Option<Validity>, StorageError> {
+        let row = self.0.query(VALIDITY).bind(holder).bind(mode.is_live()).bind(app).bind(now).optional().await?;
+        let Some(row) = row else { return Ok(None) };
+        let (ends_at, clock): (Option<Timestamp>, Option<Timestamp>) = (row.get("ends_at")?, row.get("clock_now")?);
+        // What is left on a test clock is left as long in real time.
+        Ok(Some(Validity { ends_at: ends_at.map(|end| clock.map_or(end, |clock| now.plus(end.since(clock)))) }))
     }
 
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError> {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     /// The beginnings of the checksums of each version on SQLite and PostgreSQL.
-    const CHECKSUMS: [(i64, &str, &str); 14] = [
+    const CHECKSUMS: [(i64, &str, &str); 22] = [
         (0, "ddcd117b63b81bed", "1b8a2ace22512cf4"),
         (1, "5a53b11735fba3dc", "261f553a5d5a1831"),
         (2, "565947946adc86d9", "caa2be89f0e88adc"),
@@ -87,6 +87,14 @@ mod tests {
         (11, "d805da753375f96d", "105f11ed23412878"),
         (12, "dd4f6c728b787fa1", "c1b024f631871821"),
         (13, "11fc490c0413f9fc", "06a6c2f2bf14f16f"),
+        (14, "f9e6888bd98148fa", "09fcd6e42f3f3885"),
+        (15, "e457a16c06ad2098", "87a574d7699674b1"),
+        (16, "3b341ede63bb88b7", "03c2a28927320df2"),
+        (17, "d6a47d3a29152b5d", "94482c603c73577a"),
+        (18, "3b7fc085398ef8ea", "4571568794e62a2a"),
+        (19, "b8904e8789db49c7", "d63d384861c83d54"),
+        (20, "e6552bdb37a3aff7", "bb48f3b4355e9559"),
+        (21, "c85c017ccab0ba4d", "f1bef7926bed470d"),
     ];
 
     #[test]

@@ -1,16 +1,18 @@
 //! Personal data of a user: what stands in the way of its erasure, the erasure, and the export.
 
 use super::listing::sql_per_dialect;
+use super::payees::SqlPayees;
 use super::personal_data_tables::{EXPORTED, Exported, of_payer};
 use super::{Connection, Database, Kind, Row, Sql, unused_users};
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Map, Value};
 use souk_domain::access::Did;
+use souk_domain::billing::Payees;
 use souk_domain::mail::MailAddress;
 use souk_domain::payment::SavedCard;
 use souk_domain::privacy::{ErasedProviderCustomer, ExaminedUsers, ExportPieces, Obstacle, PersonalData, PersonalDataExports};
-use souk_domain::shared::{Amount, StorageError, Timestamp};
+use souk_domain::shared::{Amount, Mode, StorageError, Timestamp};
 
 /// The customers of a user in a statement whose `$1` is the DID.
 macro_rules! of_user {
@@ -19,7 +21,7 @@ macro_rules! of_user {
     };
 }
 
-/// A statement that finds a row if the obstacle exists. The first that does is shown first.
+/// A statement that finds a row if the obstacle exists. The first that does is shown first. Earnings are found by sums instead, and last.
 pub(super) const OBSTACLES: [(Obstacle, &str); 8] = [
     (Obstacle::Role, "SELECT id FROM passports WHERE holder = $1 AND revoked_at IS NULL LIMIT 1"),
     (
@@ -85,14 +87,16 @@ pub(super) const ERASE_PROVIDER_CUSTOMERS: &str = "UPDATE provider_customers SET
      WHERE erased <> $2 AND customer_id IN (SELECT id FROM customers WHERE did = $1) RETURNING method_id, provider_id";
 
 /// The statements of the erasure. `$1` is the DID.
-pub(super) const ERASE: [&str; 6] = [
+pub(super) const ERASE: [&str; 8] = [
     concat!("UPDATE checkout_sessions SET contact = NULL, browser = NULL, visitor = '' WHERE ", of_payer!()),
     of_user!("UPDATE mandates SET status = 'ended', details = NULL WHERE customer_id IN"),
     "DELETE FROM browser_sessions WHERE user_did = $1",
+    "DELETE FROM devices WHERE user_did = $1",
     "DELETE FROM connect_sessions WHERE wallet_did = $1",
     // Their passports are revoked, so they are of no use any more.
     "DELETE FROM request_nonces WHERE token_id IN (SELECT id FROM access_tokens WHERE user_did = $1)",
     "DELETE FROM access_tokens WHERE user_did = $1",
+    "DELETE FROM trusted_publishers WHERE owner = $1",
 ];
 
 /// `$1` is the DID, `$2` the time.
@@ -122,6 +126,9 @@ impl PersonalData for SqlPersonalData<'_> {
                 found.push(obstacle);
             }
         }
+        if self.has_earnings(did).await? {
+            found.push(Obstacle::Earnings);
+        }
         Ok(found)
     }
 
@@ -149,6 +156,17 @@ impl PersonalData for SqlPersonalData<'_> {
 }
 
 impl SqlPersonalData<'_> {
+    /// Whether something is payable to a user, in any mode and currency.
+    async fn has_earnings(&mut self, did: &Did) -> Result<bool, StorageError> {
+        for mode in [Mode::Live, Mode::Test] {
+            let payees = SqlPayees(self.0).of_beneficiary(mode, did).await?;
+            if payees.iter().any(|payee| !payee.payable().is_zero()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Removes the confirmations of a user's email addresses. Another user of an address confirms it again.
     async fn forget_addresses(&mut self, did: &Did) -> Result<(), StorageError> {
         for row in self.0.query(OF_ADDRESSES).bind(did).all().await? {

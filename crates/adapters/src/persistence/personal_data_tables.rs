@@ -15,7 +15,7 @@ pub(super) struct Exported {
 /// Columns that would let the holder of an export act as the user, or that name an administrator or a reviewer. `attempts.bytes` may be a
 /// transaction that the store has signed and its network has declined for lack of gas: its holder could send it again.
 #[cfg(test)]
-pub(super) const WITHHELD: [&str; 11] = [
+pub(super) const WITHHELD: [&str; 12] = [
     "browser_sessions.token",
     "invitations.token",
     "invitations.created_by",
@@ -27,13 +27,15 @@ pub(super) const WITHHELD: [&str; 11] = [
     "uploaded_versions.claimed_until",
     "uploaded_versions.decided_by",
     "uploaded_versions.excluded_reviewer",
+    "share_payouts.recorded_by",
 ];
 
 /// Tables without personal data, or whose rows repeat exported ones: of the store and its catalogue, its journal, and messages in delivery.
 /// `mail_addresses` and `hourly_counts` belong to addresses, which anyone can
-/// enter into their profile: an export would tell them what the holder of an address did.
+/// enter into their profile: an export would tell them what the holder of an address did. `app_instances` names operators as the instances
+/// say, which nobody has proved.
 #[cfg(test)]
-pub(super) const NOT_EXPORTED: [&str; 41] = [
+pub(super) const NOT_EXPORTED: [&str; 48] = [
     "outbox",
     "clock_state",
     "clock_doubts",
@@ -44,12 +46,15 @@ pub(super) const NOT_EXPORTED: [&str; 41] = [
     "hourly_counts",
     "preferences",
     "request_nonces",
+    "used_ci_tokens",
+    "used_app_proofs",
     "restores",
     "store_secrets",
     "api_keys",
     "audit_objects",
     "audit_retention",
     "connect_sessions",
+    "tool_sessions",
     "idempotency_keys",
     "payment_methods",
     "currencies",
@@ -66,6 +71,10 @@ pub(super) const NOT_EXPORTED: [&str; 41] = [
     "apps",
     "app_versions",
     "app_downloads_daily",
+    "app_instances",
+    "app_sales",
+    "payees",
+    "bundle_files",
     "version_files",
     "stored_files",
     "version_checks",
@@ -126,14 +135,20 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("users", "did" => "did = $1"),
         fields: fields!(
             did: Text, public_key: Text, full_name: Text, email: Text, phone: Text, address: Json, language: Text, created_at: Time,
-            updated_at: Time, examined_at: Time
+            updated_at: Time, examined_at: Time, blocked_at: Time
         ),
     },
     Exported {
         table: "passports",
         key: &["id"],
         page: page!("passports", "id" => "holder = $1"),
-        fields: fields!(id: Text, holder: Text, role: Text, issued_at: Time, revoked_at: Time),
+        fields: fields!(id: Text, holder: Text, role: Text, issued_at: Time, revoked_at: Time, stake_id: Text),
+    },
+    Exported {
+        table: "developer_agreements",
+        key: &["user_did", "version"],
+        page: page!("developer_agreements", "user_did", "version" => "user_did = $1"),
+        fields: fields!(user_did: Text, version: Integer, agreed_at: Time),
     },
     Exported {
         table: "audit_log",
@@ -146,6 +161,12 @@ pub(super) const EXPORTED: &[Exported] = &[
         key: &["id"],
         page: page!("browser_sessions", "id" => "user_did = $1"),
         fields: fields!(id: Text, user_did: Text, device: Text, created_at: Time, signed_in_at: Time, used_at: Time, expires_at: Time),
+    },
+    Exported {
+        table: "devices",
+        key: &["id"],
+        page: page!("devices", "id" => "user_did = $1"),
+        fields: fields!(id: Text, user_did: Text, name: Text, public_key: Text, created_at: Time, used_at: Time, expires_at: Time),
     },
     Exported {
         table: "invitations",
@@ -167,7 +188,16 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("access_tokens", "id" => "user_did = $1"),
         fields: fields!(
             id: Text, user_did: Text, passport_id: Text, name: Text, public_key: Text, scopes: Json, apps: Json, created_at: Time,
-            expires_at: Time, remind_at: Time, last_used_at: Time
+            expires_at: Time, remind_at: Time, last_used_at: Time, publisher_id: Text
+        ),
+    },
+    Exported {
+        table: "trusted_publishers",
+        key: &["id"],
+        page: page!("trusted_publishers", "id" => "owner = $1"),
+        fields: fields!(
+            id: Text, owner: Text, passport_id: Text, issuer: Text, repository: Text, repository_key: Text, repository_id: Text,
+            workflow: Text, environment: Text, protected_refs_only: Bool, scopes: Json, apps: Json, created_at: Time, last_used_at: Time
         ),
     },
     Exported {
@@ -325,7 +355,7 @@ pub(super) const EXPORTED: &[Exported] = &[
             amount_requested: Amount, amount: Amount, amount_forfeited: Amount, amount_returned: Amount, amount_reserved: Amount,
             reserved_by: Text, reserved_for: Text, status: Text, release_reason: Text, released_at: Time, return_at: Time,
             failure_count: Integer, failure: Json, reference: Text, return_reference: Text, checked_at: Time, created_at: Time,
-            updated_at: Time
+            updated_at: Time, waiting_days: Integer
         ),
     },
     Exported {
@@ -417,7 +447,31 @@ pub(super) const EXPORTED: &[Exported] = &[
             id: Text, app: Text, version: Text, status: Text, document: Text, content: Text, bundle: Text, tarball: Text, integrity:
             Text, size: Integer, entries: Integer, unpacked: Integer, source: Text, signer: Text, uploaded_at: Time, risks: Json,
             requested_at: Time, changes_requested: Bool, appeal: Text, replaced_by: Text, yanked_by: Text, published_at: Time,
-            publish_at: Time
+            publish_at: Time, review_need: Text, app_group: Text, checks_ordered_at: Time, files_total: Integer
+        ),
+    },
+    Exported {
+        table: "price_shares",
+        key: &["price_id", "beneficiary"],
+        page: page!("price_shares", "price_id", "beneficiary" => "beneficiary = $1"),
+        fields: fields!(price_id: Text, beneficiary: Text, position: Integer, millionths: Integer),
+    },
+    Exported {
+        table: "sale_shares",
+        key: &["invoice_item_id", "beneficiary"],
+        page: page!("sale_shares", "invoice_item_id", "beneficiary" => "beneficiary = $1"),
+        fields: fields!(
+            invoice_item_id: Text, beneficiary: Text, invoice_id: Text, livemode: Bool, app: Text, price_id: Text, currency_id: Text,
+            amount: Amount, booking: Integer, created_at: Time, updated_at: Time
+        ),
+    },
+    Exported {
+        table: "share_payouts",
+        key: &["id"],
+        page: page!("share_payouts", "id" => "beneficiary = $1"),
+        fields: fields!(
+            id: Text, livemode: Bool, beneficiary: Text, currency_id: Text, method_id: Text, amount: Amount, paid_before: Amount,
+            reverses: Text, reason: Text, created_at: Time
         ),
     },
 ];

@@ -56,6 +56,8 @@ struct Form {
     price_min: Decimal,
     price_max: Decimal,
     store_share: Decimal,
+    github_issuers: Vec<String>,
+    gitlab_issuers: Vec<String>,
 }
 
 impl Default for Form {
@@ -87,6 +89,8 @@ impl Form {
             price_min: preferences.price_min,
             price_max: preferences.price_max,
             store_share: preferences.store_share,
+            github_issuers: preferences.github_issuers.clone(),
+            gitlab_issuers: preferences.gitlab_issuers.clone(),
         }
     }
 
@@ -111,6 +115,8 @@ impl Form {
             price_min: self.price_min,
             price_max: self.price_max,
             store_share: self.store_share,
+            github_issuers: self.github_issuers,
+            gitlab_issuers: self.gitlab_issuers,
         })
     }
 }

@@ -1,12 +1,13 @@
 //! Prices, and the stock that checkouts reserve.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
-use super::listing::COUNT_MAX;
+use super::listing::{COUNT_MAX, sql_per_dialect};
 use super::products;
-use super::{Connection, Row, Sql};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::pricing::{CatalogueFilter, CatalogueItem, Price, Prices, StockReservation};
+use souk_domain::pricing::{CatalogueFilter, CatalogueItem, Price, PriceShare, Prices, StockReservation};
 use souk_domain::shared::{CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
+use std::collections::BTreeMap;
 
 pub struct SqlPrices<'a>(pub &'a mut Connection);
 
@@ -51,6 +52,7 @@ macro_rules! columns {
 
 // $2 is the price's id as a JSON string, which is searched for in the items of links and sessions.
 const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM stock_reservations WHERE price_id = $1)
+    AND NOT EXISTS (SELECT 1 FROM price_shares WHERE price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM prices AS other
         WHERE (other.upsells_to = $1 OR other.replaced_by = $1 OR other.stock_of = $1) AND other.id <> $1)
@@ -156,6 +158,9 @@ const ADD_COMMITTED: &str =
     ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'committed', reserved_at = $4,
         quantity = $3 + CASE WHEN stock_reservations.state = 'committed' THEN stock_reservations.quantity ELSE 0 END";
 const COMMIT: &str = "UPDATE stock_reservations SET state = 'committed' WHERE session_id = $1 AND state = 'reserved'";
+
+const INSERT_SHARES: &str = "INSERT INTO price_shares (price_id, beneficiary, position, millionths)";
+const SHARES_OF: Sql = sql_per_dialect!("SELECT * FROM price_shares WHERE price_id " (among "$1") " ORDER BY price_id, position");
 
 const SET_STOCK: &str = concat!(
     "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = ",
@@ -342,6 +347,22 @@ impl Prices for SqlPrices<'_> {
             }
         }
         Ok(fits)
+    }
+
+    async fn insert_shares(&mut self, price: &PriceId, shares: &[PriceShare]) -> Result<(), StorageError> {
+        let row = |(position, share): (u32, &PriceShare)| {
+            Values::default().bind(price).bind(&share.beneficiary).bind(position).bind(share.millionths)
+        };
+        self.0.insert(INSERT_SHARES, (0..).zip(shares).map(row).collect(), "").await.map(drop)
+    }
+
+    async fn shares_of(&mut self, prices: &[PriceId]) -> Result<BTreeMap<PriceId, Vec<PriceShare>>, StorageError> {
+        let mut shares: BTreeMap<PriceId, Vec<PriceShare>> = BTreeMap::new();
+        for row in self.0.query_per_dialect(SHARES_OF).bind(keys(prices)).all().await? {
+            let share = PriceShare { beneficiary: row.get("beneficiary")?, millionths: row.get("millionths")? };
+            shares.entry(row.get("price_id")?).or_default().push(share);
+        }
+        Ok(shares)
     }
 
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError> {

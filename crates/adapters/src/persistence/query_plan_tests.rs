@@ -21,7 +21,7 @@ use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
 use super::usage_records::{LAST, MAX, SUM, asked_for};
 use super::{Kind, Sql, Values};
-use super::{audit_log, credit_notes, disputes, entitlements, mandates, refunds, stakes, unpaid_orders, unused_users};
+use super::{audit_log, credit_notes, disputes, entitlements, mandates, payees, refunds, sale_shares, stakes, unpaid_orders, unused_users};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::billing::UsageQuery;
@@ -253,6 +253,24 @@ on_both! {
         }
     }
 
+    async fn shares_of_sales_and_payouts_are_found_by_their_indexes(db: &TestDatabase) {
+        let mut wrong = Vec::new();
+        for sql in [sale_shares::SHARED_LINES, sale_shares::OF_INVOICES] {
+            wrong.extend(unsearched(db, sql, |query| query.bind(keys(&["in_1"]))).await);
+        }
+        wrong.extend(unsearched(db, payees::EARNED, |query| query.bind(Mode::Test).bind(keys(&["z1did"]))).await);
+        wrong.extend(unsearched(db, payees::OF_APPS, |query| query.bind("z1did").bind(Mode::Test).bind(20u32).bind(0u64)).await);
+        wrong.extend(unsearched(db, one(payees::OF_BENEFICIARY), |query| query.bind(Mode::Test).bind("z1did")).await);
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+        for (index, listing, beneficiary) in [("newest", payees::PAYOUTS, None), ("of_beneficiary", payees::PAYOUTS_TO, Some("z1did"))] {
+            let plan = plan(db, listing.page, |query| {
+                query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(beneficiary.map(str::to_owned))
+            });
+            let plan = plan.await;
+            assert!(plan.contains(&format!("share_payouts_{index}")) || plan.contains("share_payouts_pkey"), "{index}: {plan}");
+        }
+    }
+
     async fn invoice_lines_are_found_by_the_indexes_on_subscription_and_item(db: &TestDatabase) {
         let now = Timestamp::from_seconds(9);
         let covering = plan(db, one(ITEMS_COVERING), |query| query.bind("sub_1").bind(now)).await;
@@ -443,7 +461,7 @@ on_both! {
         }
         assert!(wrong.is_empty(), "{}", wrong.concat());
         // The list of developers is read once, however many users are examined.
-        for sql in [unused_users::UNATTACHED, unused_users::DELETE_USERS, unused_users::DELETABLE] {
+        for sql in [unused_users::UNATTACHED, unused_users::DELETE_AGREEMENTS, unused_users::DELETE_USERS, unused_users::DELETABLE] {
             let plan = plan_without(db, &BY_INDEX, sql, |query| {
                 let query = query.bind(keys(&["z1did"])).bind(before);
                 if sql.sqlite.contains("$3") { query.bind(keys(&["cus_1"])) } else { query }

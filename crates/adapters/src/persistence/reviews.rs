@@ -9,8 +9,8 @@ use semver::Version;
 use souk_domain::access::Did;
 use souk_domain::publishing::ReviewType;
 use souk_domain::publishing::review::{
-    Appeal, CancelReason, Claim, EntryKind, QueuedVersion, Review, ReviewRole, ReviewedApp, ReviewedVersion, Reviews, ThreadEntry,
-    VersionStatus, Yank,
+    Appeal, CancelReason, Claim, EntryKind, QueuedVersion, Review, ReviewNeed, ReviewRole, ReviewedApp, ReviewedVersion, Reviews,
+    ThreadEntry, VersionStatus, Yank,
 };
 use souk_domain::shared::{CategoryId, Listed, Page, ReviewEntryId, StorageError, Timestamp, VersionId};
 
@@ -18,6 +18,7 @@ pub struct SqlReviews<'a>(pub &'a mut Connection);
 
 stored! {
     ReviewType, Text, kind => Some(kind.name().to_owned()), name => Self::from_name(&name);
+    ReviewNeed, Text, need => Some(need.name().to_owned()), name => Self::from_name(&name);
     ReviewRole, Text, role => Some(role.name().to_owned()), name => Self::from_name(&name);
     EntryKind, Text, kind => Some(kind.name().to_owned()), name => Self::from_name(&name);
     Appeal, Text, appeal => Some(appeal.name().to_owned()), name => Self::from_name(&name);
@@ -27,7 +28,8 @@ stored! {
 const LOCK_APP: Sql = sql_per_dialect!("SELECT * FROM uploaded_apps WHERE did = $1" (either "" " FOR UPDATE"));
 const OPEN: &str = "SELECT * FROM uploaded_versions WHERE app = $1 AND status IN ('PENDING_REVIEW', 'IN_REVIEW', 'APPROVED')";
 const UPDATE: &str = "UPDATE uploaded_versions SET status = $2, claimed_by = $3, claimed_until = $4, changes_requested = $5,
-    decided_by = $6, appeal = $7, replaced_by = $8, yanked_by = $9, requested_at = $10, published_at = $11, publish_at = $12
+    decided_by = $6, appeal = $7, replaced_by = $8, yanked_by = $9, requested_at = $10, published_at = $11, publish_at = $12,
+    review_need = $13, excluded_reviewer = $14
     WHERE id = $1";
 const DECIDE: &str = "UPDATE uploaded_apps SET category_id = $2, review_type = coalesce($3, review_type) WHERE did = $1";
 /// Steps on the versions of an app follow each other, so that no two entries get the same position.
@@ -44,10 +46,9 @@ const QUEUE: Sql = sql_per_dialect!(
     "SELECT v.*, a.name AS app_name, a.owner AS app_owner FROM uploaded_versions v JOIN uploaded_apps a ON a.did = v.app
      WHERE v.status " (among "$1") " OR ($2 AND v.appeal = 'open') ORDER BY v.requested_at, v.id LIMIT $3 OFFSET $4"
 );
-const APPS_OF: &str = "SELECT * FROM uploaded_apps WHERE owner = $1 ORDER BY updated_at DESC, did LIMIT $2 OFFSET $3";
 const VERSIONS: &str = "SELECT * FROM uploaded_versions WHERE app = $1 ORDER BY id DESC LIMIT $2 OFFSET $3";
 
-fn read_app(row: &Row) -> Result<ReviewedApp, StorageError> {
+pub(super) fn read_app(row: &Row) -> Result<ReviewedApp, StorageError> {
     Ok(ReviewedApp {
         did: row.get("did")?,
         name: row.get("name")?,
@@ -86,7 +87,10 @@ fn read_version(row: &Row) -> Result<ReviewedVersion, StorageError> {
         review: read_review(row)?,
         uploaded_at: row.get("uploaded_at")?,
         requested_at: row.get("requested_at")?,
+        need: row.get("review_need")?,
         published_at: row.get("published_at")?,
+        group: row.get("app_group")?,
+        size: row.get("size")?,
     })
 }
 
@@ -156,7 +160,7 @@ impl Reviews for SqlReviews<'_> {
         let query = query.bind(review.claim.as_ref().map(|claim| &claim.reviewer)).bind(review.claim.as_ref().map(|claim| claim.until));
         let query = query.bind(review.changes_requested).bind(review.decided_by.as_ref()).bind(review.appeal).bind(replaced_by);
         let query = query.bind(review.yank).bind(version.requested_at).bind(version.published_at);
-        query.bind(review.publish_at).execute().await.map(drop)
+        query.bind(review.publish_at).bind(version.need).bind(review.excluded_reviewer.as_ref()).execute().await.map(drop)
     }
 
     async fn insert_entry(&mut self, entry: &ThreadEntry) -> Result<(), StorageError> {
@@ -181,12 +185,6 @@ impl Reviews for SqlReviews<'_> {
         let count = query.one().await?.get("n")?;
         let query = self.0.query_per_dialect(QUEUE).bind(&statuses).bind(appeals).bind(page.size).bind(page.offset());
         Ok(Listed { count, list: query.all().await?.iter().map(read_queued).collect::<Result<_, _>>()? })
-    }
-
-    async fn apps_of(&mut self, owner: &Did, page: &Page) -> Result<Listed<ReviewedApp>, StorageError> {
-        let count = self.0.query("SELECT count(*) AS n FROM uploaded_apps WHERE owner = $1").bind(owner).one().await?.get("n")?;
-        let rows = self.0.query(APPS_OF).bind(owner).bind(page.size).bind(page.offset()).all().await?;
-        Ok(Listed { count, list: rows.iter().map(read_app).collect::<Result<_, _>>()? })
     }
 
     async fn versions(&mut self, app: &Did, page: &Page) -> Result<Listed<ReviewedVersion>, StorageError> {

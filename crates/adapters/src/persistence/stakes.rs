@@ -5,7 +5,8 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
-    STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeReturns, StakeTransferKind, Stakes,
+    STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakePurpose, StakeReservation, StakeReturns, StakeSubject,
+    StakeTransferKind, Stakes,
 };
 use souk_domain::shared::{Amount, AttemptId, ClockId, Listed, MethodId, Mode, Page, StakeId, StorageError, Timestamp};
 
@@ -79,7 +80,7 @@ impl Stakes for SqlStakes<'_> {
         let into =
             "INSERT INTO stakes (id, livemode, customer_id, payer, method_id, currency_id, subject, purpose, amount_requested, amount,
                         amount_forfeited, amount_returned, amount_reserved, reserved_by, reserved_for, status, release_reason, released_at,
-                        return_at, failure_count, failure, reference, return_reference, checked_at, created_at, updated_at)";
+                        return_at, failure_count, failure, reference, return_reference, checked_at, created_at, updated_at, waiting_days)";
         let (reserved_by, reserved_for) = (reserved_by(stake), reserved_for(stake));
         let values = Values::default().bind(&stake.id).bind(stake.mode).bind(&stake.customer_id).bind(&stake.payer);
         let values = values.bind(&stake.method_id).bind(&stake.currency_id).bind(&stake.subject).bind(stake.purpose);
@@ -87,7 +88,7 @@ impl Stakes for SqlStakes<'_> {
         let values = values.bind(stake.amount_reserved()).bind(reserved_by).bind(reserved_for).bind(stake.status);
         let values = values.bind(stake.release_reason).bind(stake.released_at).bind(stake.return_at).bind(stake.failure_count);
         let values = values.bind(&stake.failure).bind(&stake.reference).bind(&stake.return_reference);
-        let values = values.bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at);
+        let values = values.bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at).bind(stake.waiting_days);
         self.0.insert(into, vec![values], "").await.map(drop)
     }
 
@@ -107,6 +108,19 @@ impl Stakes for SqlStakes<'_> {
         query.optional().await?.as_ref().map(stake).transpose()
     }
 
+    async fn find_newest(&mut self, key: &StakeKey) -> Result<Option<Stake>, StorageError> {
+        let select =
+            "SELECT * FROM stakes WHERE subject = $1 AND purpose = $2 AND payer = $3 AND currency_id = $4 ORDER BY id DESC LIMIT 1";
+        let query = self.0.query(select).bind(&key.subject).bind(key.purpose).bind(&key.payer).bind(&key.currency_id);
+        query.optional().await?.as_ref().map(stake).transpose()
+    }
+
+    async fn open_of_subject(&mut self, subject: &StakeSubject, purpose: StakePurpose) -> Result<Vec<Stake>, StorageError> {
+        let select = "SELECT * FROM stakes WHERE subject = $1 AND purpose = $2 AND status <> 'final' ORDER BY id";
+        let rows = self.0.query(select).bind(subject).bind(purpose).all().await?;
+        rows.iter().map(stake).collect()
+    }
+
     async fn lock_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError> {
         let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(ids)).all().await?;
         rows.iter().map(stake).collect()
@@ -121,7 +135,8 @@ impl Stakes for SqlStakes<'_> {
         let update =
             "UPDATE stakes SET amount_requested = $2, amount = $3, amount_forfeited = $4, amount_returned = $5, amount_reserved = $6,
                           reserved_by = $7, reserved_for = $8, status = $9, release_reason = $10, released_at = $11, return_at = $12,
-                          failure_count = $13, failure = $14, reference = $15, return_reference = $16, updated_at = $17
+                          failure_count = $13, failure = $14, reference = $15, return_reference = $16, updated_at = $17,
+                          waiting_days = $25
                       WHERE id = $1 AND status = $18 AND amount = $19 AND amount_forfeited = $20 AND amount_returned = $21
                           AND amount_reserved = $22 AND amount_requested = $23 AND failure_count = $24";
         let query = self.0.query(update).bind(&before.id).bind(after.amount_requested).bind(after.amount).bind(after.amount_forfeited);
@@ -131,6 +146,7 @@ impl Stakes for SqlStakes<'_> {
         let query = query.bind(&after.return_reference).bind(after.updated_at);
         let query = query.bind(before.status).bind(before.amount).bind(before.amount_forfeited).bind(before.amount_returned);
         let query = query.bind(before.amount_reserved()).bind(before.amount_requested).bind(before.failure_count);
+        let query = query.bind(after.waiting_days);
         Ok(query.execute().await? == 1)
     }
 
@@ -199,6 +215,7 @@ fn stake(row: &Row) -> Result<Stake, StorageError> {
         currency_id: row.get("currency_id")?,
         subject: row.get("subject")?,
         purpose: row.get("purpose")?,
+        waiting_days: row.get("waiting_days")?,
         amount_requested: row.get("amount_requested")?,
         amount: row.get("amount")?,
         amount_forfeited: row.get("amount_forfeited")?,

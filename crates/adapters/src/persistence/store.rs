@@ -3,18 +3,20 @@
 use super::audit_log::{AuditedCall, KINDS};
 use super::idempotency_keys::Fence;
 use super::{
-    Connection, Database, SecretBox, Sql, SqlAccessTokens, SqlApiKeys, SqlApps, SqlAttempts, SqlAuditLog, SqlBalances, SqlBrowserSessions,
-    SqlChargeCounts, SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
-    SqlFoundPayments, SqlHourlyCounts, SqlIdempotencyKeys, SqlIntents, SqlInvitations, SqlInvoicePayments, SqlInvoices, SqlJournal,
-    SqlMailAddresses, SqlMandates, SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData,
-    SqlPreferences, SqlPrices, SqlProcessReports, SqlProducts, SqlPublicationLog, SqlRefunds, SqlRestores, SqlReviews, SqlStakes,
-    SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUploads, SqlUsageRecords, SqlUsers,
+    Connection, Database, SecretBox, Sql, SqlAccessTokens, SqlAgreements, SqlApiKeys, SqlAppInstances, SqlAppSales, SqlApps, SqlAttempts,
+    SqlAuditLog, SqlBalances, SqlBlockedDigests, SqlBrowserSessions, SqlChargeCounts, SqlCheckoutSessions, SqlClockStates,
+    SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDevices, SqlDisputes, SqlEntitlements, SqlFoundPayments, SqlHourlyCounts,
+    SqlIdempotencyKeys, SqlIntents, SqlInvitations, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMailAddresses, SqlManagedApps,
+    SqlMandates, SqlMethods, SqlOutbox, SqlOwnerNotices, SqlPayees, SqlPaymentLinks, SqlPendingPlanChanges, SqlPersonalData,
+    SqlPreferences, SqlPrices, SqlProcessReports, SqlProducts, SqlPublicationLog, SqlRefunds, SqlRestores, SqlReviews, SqlSaleShares,
+    SqlStakes, SqlStoredByVisitors, SqlSubscriptions, SqlTestClocks, SqlToolSessions, SqlTrials, SqlTrustedPublishers, SqlUploads,
+    SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
-use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
+use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Devices, Users};
 use souk_domain::billing::{
-    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
-    UsageRecords,
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Payees, PendingPlanChanges, SaleShares, Stakes, Subscriptions,
+    TestClocks, Trials, UsageRecords,
 };
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
@@ -28,9 +30,16 @@ use souk_domain::privacy::PersonalData;
 use souk_domain::publishing::StoredPreferences;
 use souk_domain::publishing::access_tokens::AccessTokens;
 use souk_domain::publishing::bundle::Uploads;
+use souk_domain::publishing::digests::BlockedDigests;
+use souk_domain::publishing::instances::AppInstances;
 use souk_domain::publishing::invitations::Invitations;
+use souk_domain::publishing::managed_apps::ManagedApps;
 use souk_domain::publishing::publication_log::PublicationLog;
 use souk_domain::publishing::review::Reviews;
+use souk_domain::publishing::selling::AppSales;
+use souk_domain::publishing::staking::Agreements;
+use souk_domain::publishing::tools::ToolSessions;
+use souk_domain::publishing::trusted::TrustedPublishers;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -104,6 +113,7 @@ impl UnitOfWork for SqlUnitOfWork {
     repositories! {
         users: Users as SqlUsers;
         browser_sessions: BrowserSessions as SqlBrowserSessions;
+        devices: Devices as SqlDevices;
         api_keys: ApiKeys as SqlApiKeys;
         audit_log: AuditLog as SqlAuditLog;
         connect_sessions: ConnectSessions as SqlConnectSessions;
@@ -119,6 +129,8 @@ impl UnitOfWork for SqlUnitOfWork {
         trials: Trials as SqlTrials;
         mandates: Mandates as SqlMandates;
         invoice_payments: InvoicePayments as SqlInvoicePayments;
+        sale_shares: SaleShares as SqlSaleShares;
+        payees: Payees as SqlPayees;
         credit_notes: CreditNotes as SqlCreditNotes;
         charge_counts: ChargeCounts as SqlChargeCounts;
         balances: Balances as SqlBalances;
@@ -138,11 +150,18 @@ impl UnitOfWork for SqlUnitOfWork {
         found_payments: FoundPayments as SqlFoundPayments;
         owner_notices: OwnerNotices as SqlOwnerNotices;
         process_reports: ProcessReports as SqlProcessReports;
+        digests: BlockedDigests as SqlBlockedDigests;
         access_tokens: AccessTokens as SqlAccessTokens;
+        trusted_publishers: TrustedPublishers as SqlTrustedPublishers;
+        app_instances: AppInstances as SqlAppInstances;
         invitations: Invitations as SqlInvitations;
+        tool_sessions: ToolSessions as SqlToolSessions;
         preferences: StoredPreferences as SqlPreferences;
+        agreements: Agreements as SqlAgreements;
+        app_sales: AppSales as SqlAppSales;
         reviews: Reviews as SqlReviews;
         publication_log: PublicationLog as SqlPublicationLog;
+        managed_apps: ManagedApps as SqlManagedApps;
         personal_data: PersonalData as SqlPersonalData;
         outbox: Outbox as SqlOutbox;
     }

@@ -44,11 +44,14 @@ const CONNECT_SESSIONS: Statements = statements!(
     "token",
     "(status NOT IN ('scanned', 'working', 'confirming') OR (status = 'scanned' AND step = 'principal'))"
 );
+// A tool that loses its session asks again. An answered one, which only a signed-in user can leave, is gone after a minute.
+const TOOL_SESSIONS: Statements = statements!("tool_sessions", "token", "status IN ('created', 'scanned')");
 
 const fn of(table: VisitorTable) -> Statements {
     match table {
         VisitorTable::UnsubmittedSessions => UNSUBMITTED_SESSIONS,
         VisitorTable::ConnectSessions => CONNECT_SESSIONS,
+        VisitorTable::ToolSessions => TOOL_SESSIONS,
     }
 }
 

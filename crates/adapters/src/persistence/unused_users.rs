@@ -12,17 +12,21 @@ pub(super) const DUE: Sql = sql_per_dialect!(
     "SELECT did FROM users WHERE examined_at < $1 ORDER BY examined_at, did LIMIT $2" (either "" " FOR UPDATE SKIP LOCKED")
 );
 
-/// A statement about those of the users `$1` who have not changed since `$2` and have no passport, login, access token,
-/// entitlement or app.
+/// A statement about those of the users `$1` who have not changed since `$2`, are not blocked, and have no passport, login, signed-in
+/// computer, access token, trusted publisher, entitlement, app or share of a sale. An agreement to the developer terms keeps nobody: any
+/// visitor can give it.
 macro_rules! unattached {
     ($before:literal $($after:tt)*) => {
         sql_per_dialect!(
-            $before " FROM users WHERE did " (among "$1") " AND updated_at < $2
+            $before " FROM users WHERE did " (among "$1") " AND updated_at < $2 AND blocked_at IS NULL
                  AND NOT EXISTS (SELECT 1 FROM passports o WHERE o.holder = users.did)
                  AND NOT EXISTS (SELECT 1 FROM browser_sessions o WHERE o.user_did = users.did)
+                 AND NOT EXISTS (SELECT 1 FROM devices o WHERE o.user_did = users.did)
                  AND NOT EXISTS (SELECT 1 FROM access_tokens o WHERE o.user_did = users.did)
+                 AND NOT EXISTS (SELECT 1 FROM trusted_publishers o WHERE o.owner = users.did)
                  AND NOT EXISTS (SELECT 1 FROM entitlements o WHERE o.holder = users.did)
                  AND NOT EXISTS (SELECT 1 FROM uploaded_apps o WHERE o.owner = users.did)
+                 AND NOT EXISTS (SELECT 1 FROM sale_shares o WHERE o.beneficiary = users.did)
                  AND did NOT IN (SELECT developer_did FROM apps)" $($after)*
         )
     };
@@ -73,6 +77,11 @@ pub(super) const FORGET_ADDRESSES: Sql = sql_per_dialect!("DELETE FROM mail_addr
 pub(super) const DELETE_CUSTOMERS: Sql = sql_per_dialect!("DELETE FROM customers WHERE did " (among "$1") " AND id " (among "$2"));
 /// Repeats the conditions: not every table that names a user is guarded by the lock on the user's row.
 pub(super) const DELETE_USERS: Sql = unattached!("DELETE" " AND NOT EXISTS (SELECT 1 FROM customers o WHERE o.did = users.did)");
+/// Of the users whom [`DELETE_USERS`] deletes.
+pub(super) const DELETE_AGREEMENTS: Sql = unattached!(
+    "DELETE FROM developer_agreements WHERE user_did IN (SELECT did"
+        " AND NOT EXISTS (SELECT 1 FROM customers o WHERE o.did = users.did))"
+);
 const EXAMINED: Sql = sql_per_dialect!("UPDATE users SET examined_at = $2 WHERE did " (among "$1"));
 
 /// Examines users who were last examined before `before`, at most `limit`, and deletes those who have nothing.
@@ -120,7 +129,9 @@ async fn delete_unattached(
         }
     }
     connection.query_per_dialect(DELETE_CUSTOMERS).bind(deletable.clone()).bind(customers).execute().await?;
-    connection.query_per_dialect(DELETE_USERS).bind(deletable).bind(before).execute().await?;
+    for delete in [DELETE_AGREEMENTS, DELETE_USERS] {
+        connection.query_per_dialect(delete).bind(deletable.clone()).bind(before).execute().await?;
+    }
     Ok(at_providers)
 }
 
@@ -163,7 +174,8 @@ mod tests {
         }
 
         async fn every_table_that_refers_to_users_keeps_them(db: &TestDatabase) {
-            let named = tables_naming(db, "user_did", "users").await;
+            let mut named = tables_naming(db, "user_did", "users").await;
+            named.retain(|table| table != "developer_agreements");
             let text = UNATTACHED.sqlite;
             assert!(named.contains(&"browser_sessions".to_owned()), "{named:?}");
             let unlisted: Vec<_> = named.iter().filter(|table| !text.contains(&format!(" FROM {table} o "))).collect();

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, CheckState, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{
-    FileClaim, FileRole, NewVersion, OfferedVersions, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
+    BUNDLE_FILES_MAX, BundleChanges, ChangedFile, FileClaim, FileDigest, FileRole, Group, NewVersion, OfferedVersions, UploadSource,
+    UploadedApp, UploadedVersion, Uploads, VersionFile, parse_version,
 };
 use souk_domain::publishing::review::{RiskProfile, VersionStatus};
 use souk_domain::shared::{StorageError, Timestamp, VersionId};
@@ -20,6 +21,7 @@ pub struct SqlUploads<'a>(pub &'a mut Connection);
 
 stored! {
     Version, Text, version => Some(version.to_string()), text => parse_version(&text);
+    Group, Text, group => Some(group.name().to_owned()), name => Self::from_name(&name);
     FileRole, Text, role => Some(role.name().to_owned()), name => Self::from_name(&name);
     UploadSource, Text, source => Some(source.name().to_owned()), name => Self::from_name(&name);
     CheckName, Text, check => Some(check.name().to_owned()), name => Self::from_name(&name);
@@ -33,8 +35,8 @@ const INSERT_APP: &str = "INSERT INTO uploaded_apps (did, name, owner, latest_ve
 const ADVANCE: &str = "UPDATE uploaded_apps SET latest_version = $3, updated_at = $4
     WHERE did = $1 AND latest_version = $2 AND block_reason IS NULL";
 const INSERT_VERSION: &str = "INSERT INTO uploaded_versions (id, app, version, status, document, content, bundle, tarball, integrity, size,
-    entries, unpacked, source, signer, uploaded_at, risks, excluded_reviewer)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING";
+    entries, unpacked, source, signer, uploaded_at, risks, excluded_reviewer, app_group)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING";
 const INSERT_FILES: &str = "INSERT INTO version_files (version_id, position, role, path, sha256, size)";
 const BY_TARBALL: &str = "SELECT * FROM uploaded_versions WHERE app = $1 AND tarball = $2";
 const CLAIM: &str = "INSERT INTO stored_files (sha256, size, claimed_at, is_deleting)";
@@ -55,18 +57,33 @@ const MARK_ORPHANS: Sql = sql_per_dialect!(
 const MARKED: &str = "SELECT sha256 FROM stored_files WHERE is_deleting ORDER BY sha256 LIMIT $1";
 const FORGET: Sql = sql_per_dialect!("DELETE FROM stored_files WHERE is_deleting AND sha256 " (among "$1"));
 
+const LIST_FILES: &str = "INSERT INTO bundle_files (version_id, path, sha256, size)";
+/// $1: the version before, or NULL; $2: the version after; $3: the most files that are compared. A file is looked up by its key, because
+/// SQLite would compare each with each.
+macro_rules! changes {
+    () => {
+        "(SELECT t.path AS path, f.size AS before_size, t.size AS after_size
+              FROM (SELECT path, sha256, size FROM bundle_files WHERE version_id = $2 ORDER BY path LIMIT $3) AS t
+              LEFT JOIN bundle_files f ON f.version_id = $1 AND f.path = t.path
+              WHERE f.sha256 IS NULL OR f.sha256 <> t.sha256
+          UNION ALL SELECT f.path, f.size, NULL
+              FROM (SELECT path, size FROM bundle_files WHERE version_id = $1 ORDER BY path LIMIT $3) AS f
+              LEFT JOIN bundle_files t ON t.version_id = $2 AND t.path = f.path
+              WHERE t.path IS NULL) AS changes"
+    };
+}
+const COUNT_CHANGES: &str = concat!("SELECT count(*) AS n FROM ", changes!());
+const CHANGES: &str = concat!("SELECT path, before_size, after_size FROM ", changes!(), " ORDER BY path LIMIT $4");
+
 const INSERT_CHECKS: &str = "INSERT INTO version_checks (version_id, name, state, findings, checked_at)";
 const REPLACE_CHECK: &str = "ON CONFLICT (version_id, name) DO UPDATE
     SET state = excluded.state, findings = excluded.findings, checked_at = excluded.checked_at";
+const ORDER_CHECKS: &str = "UPDATE uploaded_versions SET checks_ordered_at = $3
+    WHERE id = $1 AND (checks_ordered_at IS NULL OR checks_ordered_at <= $2)";
 const OTHERS: &str = "SELECT u.name AS name, coalesce(a.title_en, '') AS title FROM uploaded_apps u LEFT JOIN apps a ON a.did = u.did
-    WHERE u.owner <> $1
-    UNION SELECT a.name, a.title_en FROM apps a WHERE a.developer_did <> $1
-    UNION SELECT a.name, a.title_zh FROM apps a WHERE a.developer_did <> $1 ORDER BY 1, 2 LIMIT $2";
-const BLOCK: &str = "INSERT INTO blocked_digests (sha256, reason, created_at) VALUES ($1, $2, $3)
-    ON CONFLICT (sha256) DO UPDATE SET reason = excluded.reason";
-const BLOCKED: Sql = sql_per_dialect!("SELECT sha256, reason FROM blocked_digests WHERE sha256 " (among "$1"));
-/// Digests that one statement looks up.
-const DIGESTS: usize = 5_000;
+    WHERE u.owner <> $1 AND NOT u.is_private
+    UNION SELECT a.name, a.title_en FROM apps a WHERE a.developer_did <> $1 AND a.is_listed
+    UNION SELECT a.name, a.title_zh FROM apps a WHERE a.developer_did <> $1 AND a.is_listed ORDER BY 1, 2 LIMIT $2";
 
 #[derive(Serialize, Deserialize)]
 struct StoredFinding {
@@ -188,7 +205,7 @@ impl Uploads for SqlUploads<'_> {
         let query = query.bind(&version.document).bind(&version.content).bind(&version.bundle).bind(&version.tarball);
         let query = query.bind(&version.integrity).bind(version.size).bind(version.entries).bind(version.unpacked);
         let query = query.bind(version.source).bind(&version.signer).bind(version.uploaded_at).bind(risks_to_json(&new.risks)?);
-        let query = query.bind(new.excluded_reviewer.as_ref());
+        let query = query.bind(new.excluded_reviewer.as_ref()).bind(new.group);
         if query.execute().await? == 0 {
             return Ok(false);
         }
@@ -234,26 +251,47 @@ impl Uploads for SqlUploads<'_> {
             Ok(values.bind(findings_to_json(&result.findings)?).bind(result.checked_at))
         };
         let rows = results.iter().map(row).collect::<Result<_, StorageError>>()?;
-        self.0.insert(INSERT_CHECKS, rows, REPLACE_CHECK).await.map(drop)
+        self.0.insert(INSERT_CHECKS, rows, REPLACE_CHECK).await?;
+        let done = "UPDATE uploaded_versions SET checks_ordered_at = NULL WHERE id = $1 AND checks_ordered_at IS NOT NULL";
+        self.0.query(done).bind(version).execute().await.map(drop)
+    }
+
+    async fn order_checks(&mut self, version: &VersionId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.0.query(ORDER_CHECKS).bind(version).bind(since).bind(now).execute().await? == 1)
+    }
+
+    async fn list_files(&mut self, version: &VersionId, files: &[FileDigest]) -> Result<(), StorageError> {
+        let row = |file: &FileDigest| Values::default().bind(version).bind(&file.path).bind(&file.sha256).bind(file.size);
+        self.0.insert(LIST_FILES, files.iter().map(row).collect(), "ON CONFLICT DO NOTHING").await.map(drop)
+    }
+
+    async fn set_files_total(&mut self, version: &VersionId, total: u64) -> Result<(), StorageError> {
+        let set = "UPDATE uploaded_versions SET files_total = $2 WHERE id = $1 AND files_total IS NULL";
+        self.0.query(set).bind(version).bind(total).execute().await.map(drop)
+    }
+
+    async fn bundle_changes(
+        &mut self,
+        from: Option<&VersionId>,
+        to: &VersionId,
+        limit: u32,
+    ) -> Result<Option<BundleChanges>, StorageError> {
+        let mut is_cut = false;
+        for version in from.into_iter().chain([to]) {
+            let row = self.0.query("SELECT files_total FROM uploaded_versions WHERE id = $1").bind(version).optional().await?;
+            let total = row.map(|row| row.get::<Option<u64>>("files_total")).transpose()?.flatten();
+            let Some(total) = total else { return Ok(None) };
+            is_cut |= total > u64::from(BUNDLE_FILES_MAX);
+        }
+        let count = self.0.query(COUNT_CHANGES).bind(from).bind(to).bind(BUNDLE_FILES_MAX).one().await?.get("n")?;
+        let rows = self.0.query(CHANGES).bind(from).bind(to).bind(BUNDLE_FILES_MAX).bind(limit).all().await?;
+        let change = |row: &Row| Ok(ChangedFile { path: row.get("path")?, before: row.get("before_size")?, after: row.get("after_size")? });
+        Ok(Some(BundleChanges { count, changes: rows.iter().map(change).collect::<Result<_, StorageError>>()?, is_cut }))
     }
 
     async fn names_of_others(&mut self, owner: &Did, limit: u32) -> Result<Vec<KnownName>, StorageError> {
         let rows = self.0.query(OTHERS).bind(owner).bind(limit).all().await?;
         rows.iter().map(|row| Ok(KnownName { name: row.get("name")?, title: row.get("title")? })).collect()
-    }
-
-    async fn block_digest(&mut self, sha256: &str, reason: &str, now: Timestamp) -> Result<(), StorageError> {
-        self.0.query(BLOCK).bind(sha256).bind(reason).bind(now).execute().await.map(drop)
-    }
-
-    async fn blocked_digests(&mut self, sha256s: &[String]) -> Result<BTreeMap<String, String>, StorageError> {
-        let mut blocked = BTreeMap::new();
-        for some in sha256s.chunks(DIGESTS) {
-            for row in self.0.query_per_dialect(BLOCKED).bind(keys(some)).all().await? {
-                blocked.insert(row.get("sha256")?, row.get("reason")?);
-            }
-        }
-        Ok(blocked)
     }
 
     async fn published(&mut self, app: &Did) -> Result<Vec<Version>, StorageError> {

@@ -4,7 +4,7 @@ use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
-use souk_domain::access::{Caller, Did, Passport, Role, TokenHash, User, Users};
+use souk_domain::access::{BlockedUser, Caller, Did, Passport, Role, TokenHash, User, Users};
 use souk_domain::shared::{Listed, Page, PassportId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "$1") " ORDER BY did");
@@ -74,11 +74,17 @@ impl Users for SqlUsers<'_> {
         rows.iter().map(passport).collect::<Result<_, _>>().map(highest_first)
     }
 
+    async fn revoked_since(&mut self, holder: &Did, at: Timestamp) -> Result<Vec<Passport>, StorageError> {
+        let select = "SELECT * FROM passports WHERE holder = $1 AND revoked_at >= $2 ORDER BY issued_at, id";
+        let rows = self.0.query(select).bind(holder).bind(at).all().await?;
+        rows.iter().map(passport).collect::<Result<_, _>>().map(highest_first)
+    }
+
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError> {
         self.0.note(&passport.id);
-        let insert = "INSERT INTO passports (id, holder, role, issued_at, revoked_at) VALUES ($1, $2, $3, $4, $5)";
+        let insert = "INSERT INTO passports (id, holder, role, issued_at, revoked_at, stake_id) VALUES ($1, $2, $3, $4, $5, $6)";
         let query = self.0.query(insert).bind(&passport.id).bind(&passport.holder).bind(passport.role);
-        query.bind(passport.issued_at).bind(passport.revoked_at).execute().await?;
+        query.bind(passport.issued_at).bind(passport.revoked_at).bind(&passport.stake_id).execute().await?;
         Ok(())
     }
 
@@ -104,6 +110,22 @@ impl Users for SqlUsers<'_> {
     async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE passports SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
         Ok(self.0.query(update).bind(id).bind(now).execute().await? == 1)
+    }
+
+    async fn blocked_at(&mut self, did: &Did) -> Result<Option<Timestamp>, StorageError> {
+        let row = self.0.query("SELECT blocked_at FROM users WHERE did = $1").bind(did).optional().await?;
+        row.map_or(Ok(None), |row| row.get("blocked_at"))
+    }
+
+    async fn set_blocked(&mut self, did: &Did, at: Option<Timestamp>) -> Result<bool, StorageError> {
+        let update = "UPDATE users SET blocked_at = $2 WHERE did = $1";
+        Ok(self.0.query(update).bind(did).bind(at).execute().await? == 1)
+    }
+
+    async fn blocked(&mut self, limit: u32) -> Result<Vec<BlockedUser>, StorageError> {
+        let select = "SELECT * FROM users WHERE blocked_at IS NOT NULL ORDER BY blocked_at DESC, did LIMIT $1";
+        let rows = self.0.query(select).bind(limit).all().await?;
+        rows.iter().map(|row| Ok(BlockedUser { user: user(row)?, blocked_at: row.get("blocked_at")? })).collect()
     }
 
     async fn owner_exists(&mut self) -> Result<bool, StorageError> {
@@ -138,5 +160,6 @@ fn passport(row: &Row) -> Result<Passport, StorageError> {
         role: row.get("role")?,
         issued_at: row.get("issued_at")?,
         revoked_at: row.get("revoked_at")?,
+        stake_id: row.get("stake_id")?,
     })
 }

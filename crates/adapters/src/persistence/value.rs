@@ -21,6 +21,7 @@ use souk_domain::ledger::{Account, EntryType, Side};
 use souk_domain::operation::TimeSource;
 use souk_domain::payment::{AttemptStatus, DisputeStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
 use souk_domain::pricing::TiersMode;
+use souk_domain::publishing::tools::{ToolAction, ToolStatus};
 use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -204,7 +205,7 @@ macro_rules! stored {
 pub(super) use stored;
 
 stored! {
-    StakeSubject, Text, subject => Some(subject.as_str().to_owned()), text => Self::parse(&text);
+    StakeSubject, Text, subject => Some(subject.to_text()), text => Self::parse(&text);
     String, Text, text => Some(text), text => Some(text);
     i64, Integer, number => Some(number), number => Some(number);
     u32, Integer, number => Some(i64::from(number)), number => Self::try_from(number).ok();
@@ -234,7 +235,7 @@ stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
     TiersMode, HoldReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
-    StakeTransferKind, ReleaseReason, TimeSource, PlanChangeFailure,
+    StakeTransferKind, ReleaseReason, TimeSource, PlanChangeFailure, ToolAction, ToolStatus,
 }
 
 macro_rules! stored_ids {
@@ -259,9 +260,11 @@ macro_rules! stored_ids {
     )*};
 }
 stored_ids! {
-    UserId, LoginId, PassportId, ApiKeyId, InvitationId, AuditEntryId, CategoryId, VersionId, ReviewEntryId, EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
+    UserId, LoginId, PassportId, ApiKeyId, InvitationId, TrustedPublisherId, AuditEntryId, CategoryId, VersionId, ReviewEntryId,
+    EntitlementId, CustomerId, ProductId, PriceId, CurrencyId, MethodId,
     PaymentLinkId, SessionId, PaymentIntentId, AttemptId, InvoiceId, InvoiceItemId, EntryId, EventId, RefundId, SubscriptionId,
     SubscriptionItemId, MandateId, UsageRecordId, ClockId, InvoicePaymentId, CreditNoteId, BalanceTransactionId, DisputeId, StakeId,
+    SharePayoutId,
 }
 
 impl Value {

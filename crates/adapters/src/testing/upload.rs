@@ -1,7 +1,7 @@
 //! Signed manifests and bundles, as the tools of developers make them.
 
 use crate::bundles::parse_json;
-use crate::identity::{AppKey, Role, app_did_of_name, encode_base58};
+use crate::identity::{AppKey, Role, app_did_of_name, decode_base58, encode_base58};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha512};
 use souk_domain::access::Did;
 use souk_domain::shared::Timestamp;
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
 /// A version that a test uploads.
@@ -33,6 +35,15 @@ pub struct SignedUpload {
     pub bundle: Vec<u8>,
 }
 
+/// A bundle in a file, because a test should not hold it in memory.
+#[derive(Debug, Clone)]
+pub struct PackedFile {
+    pub path: PathBuf,
+    pub sha512: Vec<u8>,
+    /// Bytes.
+    pub size: u64,
+}
+
 impl TestUpload {
     /// A valid version of an app whose DID is derived from its name, signed by a developer's account.
     #[must_use]
@@ -52,6 +63,14 @@ impl TestUpload {
         Self { key, name: name.to_owned(), version: version.to_owned(), signed_at, files, members: json!({}) }
     }
 
+    /// Lets an access token sign it. `secret`: the token's key as its developer was shown it.
+    #[must_use]
+    pub fn signed_by(self, secret: &str) -> Self {
+        let bytes = decode_base58(secret).expect("a key in multibase base58btc");
+        let seed: [u8; 32] = bytes[..32].try_into().expect("a seed before its public key");
+        Self { key: AppKey::with_role(&seed, Role::Account), ..self }
+    }
+
     #[must_use]
     pub fn did(&self) -> Did {
         app_did_of_name(&self.name)
@@ -63,6 +82,14 @@ impl TestUpload {
         let bundle = pack(&self.files);
         let document = self.sign_with(&bundle);
         SignedUpload { document, bundle }
+    }
+
+    /// Packs its files and this many MiB that do not compress into a file.
+    pub fn pack_large(&self, mebibytes: u64, path: &Path) -> io::Result<PackedFile> {
+        let noise = (0..mebibytes).map(|number| (format!("data/{number}"), noise(number + 1, 1 << 20)));
+        let mut file = Measured { file: File::create(path)?, sha512: Sha512::new(), size: 0 };
+        pack_into(self.files.iter().cloned().chain(noise), &mut file)?;
+        Ok(PackedFile { path: path.to_owned(), sha512: file.sha512.finalize().to_vec(), size: file.size })
     }
 
     /// Signs the manifest of any bundle.
@@ -104,6 +131,39 @@ impl TestUpload {
         // With spaces, so that a test sees whether the document is served as it was sent.
         serde_json::to_vec_pretty(&manifest).unwrap_or_default()
     }
+}
+
+/// A file whose digest and size are known as soon as it is written.
+struct Measured {
+    file: File,
+    sha512: Sha512,
+    size: u64,
+}
+
+impl Write for Measured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.sha512.update(&bytes[..count]);
+        self.size += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Bytes that do not compress, the same for the same seed.
+#[must_use]
+pub fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    std::iter::repeat_with(|| next().to_le_bytes()).take(length.div_ceil(8)).flatten().take(length).collect()
 }
 
 /// The beginning of a PNG, which is all that is measured. `seed` makes its content differ.

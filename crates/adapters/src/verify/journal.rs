@@ -120,6 +120,16 @@ const RULES: &[Rule] = &[
         "balance_payout_restored",
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'balance_payout' AND status = 'failed'"
     ),
+    posted!(
+        "payouts to beneficiaries are posted once",
+        "share_payout",
+        "SELECT id, amount, currency_id, livemode FROM share_payouts WHERE reverses IS NULL"
+    ),
+    posted!(
+        "reversed payouts to beneficiaries are posted once",
+        "share_payout_reversed",
+        "SELECT id, amount, currency_id, livemode FROM share_payouts WHERE reverses IS NOT NULL"
+    ),
     // The subject of these entries is the object and the number of the movement: `dp_1/2`.
     Rule {
         title: "each movement of a dispute is posted once",
@@ -164,8 +174,9 @@ const fn title(account: &Account) -> Option<&'static str> {
         Account::StakesPayable => "stakes_payable equals the stakes that networks hold",
         Account::CustomerBalance => "customer_balance equals the balances of all customers",
         Account::RefundsPayable => "refunds_payable equals the refunds that are pending or failed",
+        Account::Payable(_) => "payable equals the shares of sales less the payouts to beneficiaries",
         Account::Disputes => "disputes equals the amounts withdrawn by undecided disputes",
-        Account::Revenue => "revenue equals invoices less credit, plus stakes forfeited without an overdue invoice",
+        Account::Revenue => "revenue equals invoices less credit and shares of sales, plus stakes forfeited without an overdue invoice",
         Account::Fees => "fees equals the fees of disputes",
         Account::Suspense => return None,
     })
@@ -222,6 +233,7 @@ fn accounts(checks: &mut Checks<'_>, journal: &Accounts, tables: &Accounts) -> R
         Account::StakesPayable,
         Account::CustomerBalance,
         Account::RefundsPayable,
+        Account::Payable(any()),
         Account::Disputes,
         Account::Revenue,
         Account::Fees,

@@ -53,6 +53,12 @@ const STATES: Rule = Rule {
             "is blocked but not in the log, or the other way round",
         ),
         finding(
+            "SELECT a.did AS id FROM uploaded_apps a WHERE a.rolled_back_to IS NOT NULL AND a.rolled_back_to <>
+                 COALESCE((SELECT l.version FROM publication_log l WHERE l.app = a.did AND l.action = 'rollback'
+                           ORDER BY l.sequence DESC LIMIT 1), '')",
+            "is rolled back to another version than the log says",
+        ),
+        finding(
             "SELECT l.app || ' ' || l.version AS id FROM publication_log l JOIN uploaded_versions v ON v.app = l.app AND v.version = l.version
              WHERE l.document <> v.document",
             "has another document than the log says",

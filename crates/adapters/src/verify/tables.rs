@@ -30,6 +30,11 @@ const REFUNDS: &str = "SELECT id, kind, status, method_id, currency_id, customer
     WHERE id > $1 AND kind NOT IN ('stake_return', 'dashboard_refund') ORDER BY id LIMIT $2";
 const DISPUTES: &str = "SELECT id, method_id, currency_id, customer_id, amount, fee, fee_currency_id, funds_withdrawn
     FROM disputes WHERE id > $1 ORDER BY id LIMIT $2";
+const SALE_SHARES: &str = "SELECT page.id, s.beneficiary, s.currency_id, s.amount
+    FROM (SELECT DISTINCT invoice_item_id AS id FROM sale_shares WHERE invoice_item_id > $1 ORDER BY invoice_item_id LIMIT $2) page
+    JOIN sale_shares s ON s.invoice_item_id = page.id ORDER BY page.id";
+const SHARE_PAYOUTS: &str = "SELECT id, beneficiary, currency_id, method_id, amount, reverses FROM share_payouts WHERE id > $1
+    ORDER BY id LIMIT $2";
 // Amounts that no table holds: amounts in suspense, and cash that moved without a settled attempt.
 const UNUSUAL: &str = "SELECT e.id, e.type, p.account, p.side, p.amount, p.currency_id,
         COALESCE(i.customer_id, r.customer_id, d.customer_id) AS customer_id
@@ -85,6 +90,8 @@ impl Tables {
         checks.walk(BALANCES, "id", |row| tables.balance(row)).await?;
         checks.walk(REFUNDS, "id", |row| tables.refund(row)).await?;
         checks.walk(DISPUTES, "id", |row| tables.dispute(row)).await?;
+        checks.walk_parents(SALE_SHARES, "id", |_, rows| rows.iter().try_for_each(|row| tables.sale_share(row))).await?;
+        checks.walk(SHARE_PAYOUTS, "id", |row| tables.share_payout(row)).await?;
         checks.walk(UNUSUAL, "id", |row| tables.unusual(row)).await?;
         Ok(tables)
     }
@@ -201,6 +208,22 @@ impl Tables {
         }
         self.account(Account::Cash(method), &owner.currency_id).subtract(amount)?;
         self.position(owner).received.subtract(amount)
+    }
+
+    /// What a beneficiary gets of a sale is no revenue.
+    fn sale_share(&mut self, row: &Row) -> Result<(), StorageError> {
+        let (currency, amount): (CurrencyId, Amount) = (row.get("currency_id")?, row.get("amount")?);
+        self.account(Account::Revenue, &currency).add(amount)?;
+        self.account(Account::Payable(row.get("beneficiary")?), &currency).subtract(amount)
+    }
+
+    fn share_payout(&mut self, row: &Row) -> Result<(), StorageError> {
+        let (currency, amount): (CurrencyId, Amount) = (row.get("currency_id")?, row.get("amount")?);
+        let (payable, cash) = (Account::Payable(row.get("beneficiary")?), Account::Cash(row.get("method_id")?));
+        let is_reversal = row.get::<Option<String>>("reverses")?.is_some();
+        let (paid, from) = if is_reversal { (cash, payable) } else { (payable, cash) };
+        self.account(paid, &currency).add(amount)?;
+        self.account(from, &currency).subtract(amount)
     }
 
     fn unusual(&mut self, row: &Row) -> Result<(), StorageError> {

@@ -19,7 +19,7 @@ async fn passport(db: &TestDatabase, name: &str, role: Role) {
     let mut unit = begin(db).await;
     let user = user("z1anna", "Anna", "anna@shop.example");
     unit.users().upsert(&user).await.expect("inserts");
-    let passport = Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None };
+    let passport = Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None, stake_id: None };
     unit.users().issue_passport(&passport).await.expect("issues");
     unit.commit().await.expect("commits");
 }
@@ -58,6 +58,7 @@ fn row(name: &str, remind_at: Option<Timestamp>, expires_at: Timestamp) -> Acces
         public_key: "zKey".to_owned(),
         scopes: TokenScope::ALL.iter().copied().collect(),
         apps: vec![AppPattern::parse("*").expect("a pattern"), AppPattern::parse("@a/b-*").expect("a pattern")],
+        publisher: None,
         created_at: at(0),
         expires_at,
         remind_at,

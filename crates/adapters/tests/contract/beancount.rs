@@ -53,6 +53,9 @@ fn movement_of(kind: EntryType, method: &MethodId) -> Movement {
         E::SuspenseReceived => (cash, Account::Suspense),
         E::SuspenseResolved => (Account::Suspense, Account::CustomerBalance),
         E::DashboardRefund => (Account::Suspense, cash),
+        E::SaleShares => (Account::Revenue, Account::payable("z1beneficiary")),
+        E::SharePayout => (Account::payable("z1beneficiary"), cash),
+        E::SharePayoutReversed => (cash, Account::payable("z1beneficiary")),
     };
     Movement { debit, credit }
 }

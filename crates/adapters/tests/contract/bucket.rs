@@ -76,6 +76,11 @@ async fn a_bucket_stores_files_as_a_folder_does() {
     assert_eq!(opened.size, bytes.len() as u64);
     let parts: Vec<_> = opened.content.try_collect().await.expect("is read");
     assert!(parts.concat() == bytes);
+    let start = bytes.len() / 2;
+    let rest = Files::open_from(&store, &large, start as u64).await.expect("is answered").expect("exists");
+    assert_eq!(rest.size, bytes.len() as u64, "the size of the whole file");
+    let parts: Vec<_> = rest.content.try_collect().await.expect("is read");
+    assert!(parts.concat() == bytes[start..]);
     let mut listed: Vec<_> = store.list().map_ok(hex::encode).try_collect().await.expect("are listed");
     listed.sort();
     let mut expected = vec![name.clone(), large];

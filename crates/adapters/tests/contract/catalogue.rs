@@ -77,7 +77,7 @@ pub fn did(text: &str) -> Did {
 }
 
 pub fn category(id: &str, slug: &str, position: u32) -> Category {
-    Category { id: CategoryId::parse(id).expect("an id"), slug: slug.to_owned(), name: Text::new(slug, "类别"), position }
+    Category { id: CategoryId::parse(id).expect("an id"), slug: slug.to_owned(), name: Text::new(slug, format!("{slug} 类别")), position }
 }
 
 /// A free app in category `cat_tools`.

@@ -26,6 +26,7 @@ async fn caller(db: &TestDatabase, name: &str, roles: &[Role]) -> Caller {
             role: *role,
             issued_at: at(0),
             revoked_at: None,
+            stake_id: None,
         };
         unit.users().issue_passport(&passport).await.expect("issues");
         passports.push(passport);

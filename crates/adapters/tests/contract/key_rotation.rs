@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Columns with bytes that no key has encrypted, and what they contain.
-const NOT_ENCRYPTED: [(&str, &str); 7] = [
+const NOT_ENCRYPTED: [(&str, &str); 8] = [
     ("api_keys.hash", "a hash"),
     ("attempts.bytes", "a signed transaction, which its network publishes"),
     ("browser_sessions.token", "a hash"),
@@ -21,6 +21,7 @@ const NOT_ENCRYPTED: [(&str, &str); 7] = [
     ("connect_sessions.browser_session", "a hash"),
     ("invitations.token", "a hash"),
     ("owner_links.token", "a hash"),
+    ("tool_sessions.encryption_key", "a public key"),
 ];
 
 const IDENTITY: &str = "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b";

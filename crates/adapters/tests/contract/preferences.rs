@@ -28,6 +28,8 @@ fn changed() -> Preferences {
         price_min: "1".parse().expect("a decimal"),
         price_max: "99.99".parse().expect("a decimal"),
         store_share: "0.25".parse().expect("a decimal"),
+        github_issuers: Vec::new(),
+        gitlab_issuers: vec!["https://git.example".to_owned()],
     }
 }
 

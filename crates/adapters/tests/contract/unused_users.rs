@@ -5,13 +5,14 @@ use crate::checkout_fixtures::{all_at_once, at, begin, customer, did, entitlemen
 use crate::unpaid_orders::{expired, is_postgres, mandate, unpaid_stake, write};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
-use souk_domain::access::{Login, Passport, Role, User};
+use souk_domain::access::{Device, Login, Passport, Role, User};
 use souk_domain::billing::Stake;
 use souk_domain::checkout::Session;
 use souk_domain::customer::Customer;
 use souk_domain::mail::MailAddress;
 use souk_domain::payment::{Mandate, MandateStatus};
 use souk_domain::privacy::{ErasedProviderCustomer, ExaminedUsers};
+use souk_domain::publishing::staking::Agreement;
 use souk_domain::shared::{Language, Mode};
 use souk_domain::storage::UnitOfWork;
 use souk_domain::store::{App, Developer, Entitlement};
@@ -39,7 +40,8 @@ async fn insert_with_customer(unit: &mut dyn UnitOfWork, name: &str, customer_na
 
 /// Inserts a revoked passport, which keeps its holder.
 async fn insert_passport(unit: &mut dyn UnitOfWork, holder: &str) {
-    let passport = Passport { id: id("pass_1"), holder: did(holder), role: Role::Owner, issued_at: at(0), revoked_at: Some(at(1)) };
+    let (holder, role, revoked_at) = (did(holder), Role::Owner, Some(at(1)));
+    let passport = Passport { id: id("pass_1"), holder, role, issued_at: at(0), revoked_at, stake_id: None };
     unit.users().issue_passport(&passport).await.expect("issues");
 }
 
@@ -107,6 +109,17 @@ on_both! {
             expires_at: at(99),
         };
         unit.browser_sessions().insert(&[1; 32], &login).await.expect("inserts");
+        insert_with_customer(unit.as_mut(), "z1computer", "cus_computer").await;
+        let computer = Device {
+            id: did("z1key"),
+            user: did("z1computer"),
+            name: "Souk CLI".to_owned(),
+            public_key: "zKey".to_owned(),
+            created_at: at(0),
+            used_at: at(0),
+            expires_at: at(99),
+        };
+        unit.devices().insert(&computer).await.expect("inserts");
         insert_with_customer(unit.as_mut(), "z1both", "cus_test").await;
         unit.customers().upsert(&Customer { mode: Mode::Live, ..customer("cus_live", "z1both") }).await.expect("inserts");
         insert_with_customer(unit.as_mut(), "z1holder", "cus_holder").await;
@@ -122,10 +135,10 @@ on_both! {
         let active = Mandate { customer_id: id("cus_live"), mode: Mode::Live, ..mandate("man_live", MandateStatus::Active) };
         unit.mandates().upsert(&active).await.expect("inserts");
         unit.commit().await.expect("commits");
-        let kept = ["z1owner", "z1login", "z1both", "z1holder", "z1back", "z1changed"];
-        assert_eq!(examine(db, 9).await, ExaminedUsers { users: 6, at_providers: Vec::new() });
+        let kept = ["z1owner", "z1login", "z1computer", "z1both", "z1holder", "z1back", "z1changed"];
+        assert_eq!(examine(db, 9).await, ExaminedUsers { users: 7, at_providers: Vec::new() });
         assert_eq!(users(db, &kept).await, kept);
-        let all = ["cus_owner", "cus_login", "cus_test", "cus_live", "cus_holder", "cus_back", "cus_changed"];
+        let all = ["cus_owner", "cus_login", "cus_computer", "cus_test", "cus_live", "cus_holder", "cus_back", "cus_changed"];
         assert_eq!(customers(db, &all).await, all, "profiles of users who stay");
     }
 
@@ -137,6 +150,35 @@ on_both! {
         shelve(db, &[App { developer: Developer { did: did("z1developer"), ..of_another.developer.clone() }, ..of_another }]).await;
         assert_eq!(examine(db, 9).await.users, 1);
         assert_eq!(customers(db, &["cus_developer"]).await, ["cus_developer"]);
+    }
+
+    async fn a_blocked_user_is_kept(db: &TestDatabase) {
+        let names = ["z1blocked", "z1nothing"];
+        let mut unit = begin(db).await;
+        for name in names {
+            insert(unit.as_mut(), name, 0).await;
+        }
+        unit.users().set_blocked(&did("z1blocked"), Some(at(1))).await.expect("blocks");
+        unit.commit().await.expect("commits");
+        examine(db, 9).await;
+        assert_eq!(users(db, &names).await, ["z1blocked"]);
+    }
+
+    async fn an_agreement_to_the_developer_terms_is_deleted_with_a_user_who_has_nothing_else(db: &TestDatabase) {
+        let names = ["z1agreed", "z1former"];
+        let mut unit = begin(db).await;
+        for name in names {
+            insert(unit.as_mut(), name, 0).await;
+            unit.agreements().record(&did(name), &Agreement { version: 1, agreed_at: at(1) }).await.expect("records");
+        }
+        insert_passport(unit.as_mut(), "z1former").await;
+        unit.commit().await.expect("commits");
+        assert_eq!(examine(db, 9).await.users, 2);
+        assert_eq!(users(db, &names).await, ["z1former"]);
+        let mut unit = read(db).await;
+        for (name, is_kept) in [("z1agreed", false), ("z1former", true)] {
+            assert_eq!(unit.agreements().find(&did(name), 1).await.expect("reads").is_some(), is_kept, "{name}");
+        }
     }
 
     async fn the_confirmed_email_address_of_a_deleted_user_is_forgotten(db: &TestDatabase) {

@@ -3,12 +3,12 @@
 use crate::catalogue::{app, at, did, shelve};
 use semver::Version;
 use souk_adapters::on_both;
-use souk_adapters::persistence::SqlUploads;
+use souk_adapters::persistence::{SqlApps, SqlReviews, SqlUploads};
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{FileClaim, FileRole, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
-use souk_domain::publishing::review::{RiskProfile, VersionStatus};
+use souk_domain::publishing::review::{Reviews, RiskProfile, VersionStatus};
 use souk_domain::shared::VersionId;
-use souk_domain::store::App;
+use souk_domain::store::{App, Apps};
 
 pub fn number(text: &str) -> Version {
     Version::parse(text).expect(text)
@@ -155,12 +155,16 @@ on_both! {
         let failed = CheckResult::of(CheckName::Secrets, vec![Finding { detail: "é".to_owned(), ..finding }], at(1));
         uploads.set_checks(&version.id, &[failed.clone(), errored.clone()]).await.expect("writes");
         assert_eq!(uploads.checks(&version.id).await.expect("reads"), [errored, failed.clone()]);
+        for (since, now, is_ordered) in [(0, 10, true), (9, 19, false), (10, 20, true)] {
+            assert_eq!(uploads.order_checks(&version.id, at(since), at(now)).await.expect("orders"), is_ordered, "{now}");
+        }
         let passed = CheckResult::of(CheckName::Manifest, Vec::new(), at(2));
         uploads.set_checks(&version.id, std::slice::from_ref(&passed)).await.expect("writes");
         assert_eq!(uploads.checks(&version.id).await.expect("reads"), [passed, failed]);
+        assert!(uploads.order_checks(&version.id, at(0), at(21)).await.expect("orders"), "they have run");
     }
 
-    async fn names_of_other_developers_and_blocked_content_are_found(db: &TestDatabase) {
+    async fn names_of_other_developers_are_found(db: &TestDatabase) {
         shelve(db, &[app("z9", "Time Keeper")]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut uploads = SqlUploads(&mut connection);
@@ -169,10 +173,9 @@ on_both! {
         assert!(others.iter().all(|other| other.name != "hello") && others.iter().any(|other| other.title == "Time Keeper"), "{others:?}");
         let others = uploads.names_of_others(&did("zOther"), 10).await.expect("reads");
         assert!(others.contains(&KnownName { name: "hello".to_owned(), title: String::new() }), "{others:?}");
-        for reason in ["first", "second"] {
-            uploads.block_digest(&hash("a"), reason, at(0)).await.expect("blocks");
-        }
-        let blocked = uploads.blocked_digests(&[hash("a"), hash("b")]).await.expect("reads");
-        assert_eq!(blocked, [(hash("a"), "second".to_owned())].into());
+        SqlReviews(&mut connection).set_private(&did("z1"), true, at(0)).await.expect("hides");
+        SqlApps(&mut connection).set_listed(&did("z9"), false).await.expect("hides");
+        let mut uploads = SqlUploads(&mut connection);
+        assert_eq!(uploads.names_of_others(&did("zOther"), 10).await.expect("reads"), Vec::new());
     }
 }

@@ -3,6 +3,7 @@
 use crate::checkout_fixtures::{address, all_at_once, at, begin, did, id, read};
 use souk_adapters::on_both;
 use souk_domain::access::{ApiKey, Login, Passport, Role, Scope, TokenHash, User};
+use souk_domain::publishing::staking::Agreement;
 use souk_domain::shared::{Language, Mode, StorageError};
 
 fn user(name: &str) -> User {
@@ -20,7 +21,7 @@ fn user(name: &str) -> User {
 }
 
 fn passport(name: &str, role: Role) -> Passport {
-    Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None }
+    Passport { id: id(name), holder: did("z1anna"), role, issued_at: at(0), revoked_at: None, stake_id: None }
 }
 
 /// A login whose id is named after its token.
@@ -88,8 +89,64 @@ on_both! {
         assert!(!unit.users().revoke_passport(&id("pass_2"), at(6)).await.expect("answers"));
         assert_eq!(unit.users().passports(&did("z1anna")).await.expect("reads"), []);
         assert!(!unit.users().owner_exists().await.expect("reads"));
+        unit.users().issue_passport(&passport("pass_3", Role::Developer)).await.expect("issues");
+        for (seconds, count) in [(4, 1), (5, 1), (6, 0)] {
+            let ended = unit.users().revoked_since(&did("z1anna"), at(seconds)).await.expect("reads");
+            assert_eq!(ended, vec![Passport { revoked_at: Some(at(5)), ..passport("pass_1", Role::Owner) }; count], "{seconds}");
+        }
         let listed = unit.users().list_passports().await.expect("lists");
-        assert_eq!(listed, [Passport { revoked_at: Some(at(5)), ..passport("pass_1", Role::Owner) }]);
+        assert_eq!(listed, [Passport { revoked_at: Some(at(5)), ..passport("pass_1", Role::Owner) }, passport("pass_3", Role::Developer)]);
+    }
+
+    async fn a_deposit_grants_one_valid_passport(db: &TestDatabase) {
+        let by_deposit = |name: &str| Passport { stake_id: Some(id("stk_1")), ..passport(name, Role::Developer) };
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        unit.users().issue_passport(&by_deposit("pass_1")).await.expect("issues");
+        assert_eq!(unit.users().find_passport(&id("pass_1")).await.expect("reads"), Some(by_deposit("pass_1")));
+        unit.commit().await.expect("commits");
+        let mut unit = begin(db).await;
+        assert!(unit.users().issue_passport(&by_deposit("pass_2")).await.is_err());
+        drop(unit);
+        let mut unit = begin(db).await;
+        assert!(unit.users().revoke_passport(&id("pass_1"), at(5)).await.expect("revokes"));
+        unit.users().issue_passport(&by_deposit("pass_2")).await.expect("issues");
+        unit.commit().await.expect("commits");
+    }
+
+    async fn blocked_users_are_listed_by_the_time_of_their_block(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for name in ["z1anna", "z1bob", "z1eve"] {
+            unit.users().upsert(&User { did: did(name), ..user("Somebody") }).await.expect("inserts");
+        }
+        assert_eq!(unit.users().blocked_at(&did("z1anna")).await.expect("reads"), None);
+        assert_eq!(unit.users().blocked_at(&did("z1nobody")).await.expect("reads"), None);
+        assert!(unit.users().set_blocked(&did("z1anna"), Some(at(5))).await.expect("blocks"));
+        assert!(unit.users().set_blocked(&did("z1bob"), Some(at(9))).await.expect("blocks"));
+        assert!(!unit.users().set_blocked(&did("z1nobody"), Some(at(9))).await.expect("answers"));
+        assert_eq!(unit.users().blocked_at(&did("z1anna")).await.expect("reads"), Some(at(5)));
+        let listed = unit.users().blocked(9).await.expect("lists");
+        let listed: Vec<_> = listed.into_iter().map(|blocked| (blocked.user.did, blocked.blocked_at)).collect();
+        assert_eq!(listed, [(did("z1bob"), at(9)), (did("z1anna"), at(5))]);
+        assert_eq!(unit.users().blocked(1).await.expect("lists").len(), 1);
+        // A login keeps the block.
+        unit.users().upsert(&User { updated_at: at(20), ..user("Anna") }).await.expect("updates");
+        assert_eq!(unit.users().blocked_at(&did("z1anna")).await.expect("reads"), Some(at(5)));
+        assert!(unit.users().set_blocked(&did("z1anna"), None).await.expect("ends"));
+        assert_eq!(unit.users().blocked_at(&did("z1anna")).await.expect("reads"), None);
+    }
+
+    async fn the_first_agreement_to_each_version_of_the_terms_stays(db: &TestDatabase) {
+        let agreement = |version, seconds| Agreement { version, agreed_at: at(seconds) };
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        for agreed in [agreement(1, 5), agreement(1, 9), agreement(2, 12)] {
+            unit.agreements().record(&did("z1anna"), &agreed).await.expect("records");
+        }
+        assert_eq!(unit.agreements().find(&did("z1anna"), 1).await.expect("reads"), Some(agreement(1, 5)));
+        assert_eq!(unit.agreements().find(&did("z1anna"), 2).await.expect("reads"), Some(agreement(2, 12)));
+        assert_eq!(unit.agreements().find(&did("z1anna"), 3).await.expect("reads"), None);
+        assert_eq!(unit.agreements().find(&did("z1bob"), 1).await.expect("reads"), None);
     }
 
     async fn a_login_ends_when_it_expires_or_is_deleted(db: &TestDatabase) {

@@ -2,6 +2,7 @@
 
 use crate::checkout_fixtures::{at, begin, context, did, id, read, session};
 use crate::connect_sessions::session as connect_session;
+use crate::tool_sessions::session as tool_session;
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::access::{ConnectSession, ConnectStatus, ConnectStep};
@@ -12,6 +13,7 @@ use souk_domain::operation::{PSEUDONYM_LENGTH, VisitorLimits, VisitorNetwork, en
 use souk_domain::payment::{
     CARD_FORMS_OF_SITE, CARD_FORMS_OF_STORE, CARD_FORMS_OF_SUBJECT, CARD_FORMS_OF_VISITOR, CardFormError, RailError, count_card_form,
 };
+use souk_domain::publishing::tools::{ToolSession, ToolStatus};
 use souk_domain::shared::Mode;
 use std::time::Duration;
 
@@ -190,6 +192,27 @@ on_both! {
         unit.commit().await.expect("commits");
         assert_eq!(enforce_visitor_limits(&limited(db, 2)).await.expect("enforces"), 2);
         assert_eq!(kept_connections(db, &["h1", "h2", "h3", "l1"]).await, ["h1", "l1"]);
+    }
+
+    async fn the_oldest_sessions_of_tools_of_the_heaviest_visitor_go_first_unless_they_are_answered(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for (token, visitor, seconds, status) in [
+            ("h1", "heavy", 4, ToolStatus::Created),
+            ("h2", "heavy", 2, ToolStatus::Scanned),
+            ("h3", "heavy", 3, ToolStatus::Created),
+            ("h4", "heavy", 1, ToolStatus::Succeed),
+            ("l1", "light", 0, ToolStatus::Created),
+        ] {
+            let session = ToolSession { token: token.to_owned(), status, created_at: at(seconds), ..tool_session() };
+            unit.tool_sessions().insert(&session, &network(visitor)).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        assert_eq!(enforce_visitor_limits(&limited(db, 2)).await.expect("enforces"), 2);
+        let mut kept = Vec::new();
+        for token in ["h1", "h2", "h3", "h4", "l1"] {
+            kept.extend(read(db).await.tool_sessions().find(token, at(0)).await.expect("reads").map(|session| session.token));
+        }
+        assert_eq!(kept, ["h1", "h4", "l1"]);
     }
 
     async fn card_forms_are_limited_per_order_and_per_visitor(db: &TestDatabase) {

@@ -9,7 +9,7 @@ mod signed_request;
 pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, browser_mark, cookie, login_cookie, token_hash};
 pub use key::{CreatedKey, NewKey, create_key};
 pub use request_context::{
-    Actor, AdminUser, Caller, DeveloperUser, LinkActor, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, ReviewerUser,
-    SignedIn, Writes, bearer, note_use, resources,
+    Actor, AdminUser, Caller, DeveloperUser, LinkActor, LinkHolder, MaybeUser, OwnerUser, Reader, Reads, RequestContext, Resource,
+    ReviewerUser, SignedIn, Writes, bearer, note_use, resources,
 };
-pub use signed_request::SignedByToken;
+pub use signed_request::{Downloader, Publisher, SignedByDevice, SignedByToken, is_signed, token_of};

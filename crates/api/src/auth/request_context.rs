@@ -95,6 +95,17 @@ impl<'a> FromRequest<'a> for AdminUser {
     }
 }
 
+/// A signed-in owner; others are rejected with 403 before the body is read.
+#[derive(Debug, Clone)]
+pub struct OwnerUser(pub SignedIn);
+
+impl<'a> FromRequest<'a> for OwnerUser {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let user = SignedIn::from_request(request, body).await?;
+        if user.0.holds(Role::Owner) { Ok(Self(user)) } else { Err(Problem::forbidden().into()) }
+    }
+}
+
 /// A signed-in user with a developer passport, which an administrator needs as well; others are rejected with 403 before the body is read.
 #[derive(Debug, Clone)]
 pub struct DeveloperUser(pub SignedIn);

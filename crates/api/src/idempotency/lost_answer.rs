@@ -84,15 +84,36 @@ impl Source {
             ("PUT", ["developer", "apps", did, "auto-publish" | "visibility"]) => {
                 Self::read(format!("/api/apps/{did}/uploads")).shaped(Shape::Field("app"))
             }
+            ("PUT", ["developer", "apps", _, "price"]) => Self::read(path.to_owned()),
+            ("DELETE", ["developer", "apps", did, "price", "proposal"]) => Self::read(format!("/api/developer/apps/{did}/price")),
+            ("POST", ["console", "payables", beneficiary, currency, "payouts"]) => {
+                object("console/payables", &format!("{beneficiary}/{currency}"))
+            }
+            ("PUT", ["console", "apps", did, "category"]) => object("console/apps", did),
+            ("POST", ["console", "categories"]) => Self::created(&["cat_"]),
+            ("POST", ["console", "categories", "default"]) => Self::read("/api/console/categories".to_owned()),
+            ("PUT", ["console", "categories", _]) => Self::read(path.to_owned()),
             ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
             ("PUT", ["restore", "confirm"]) => Self::read("/api/restore".to_owned()),
             ("PUT", ["restore", "found-payments", "handled"]) => Self::read("/api/restore/found-payments".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["customers", "me", "email-confirmation"]) => Self::read("/api/customers/me/email-confirmation".to_owned()),
             ("DELETE", ["session", "logins", ..]) => Self::read("/api/session/logins".to_owned()),
-            ("DELETE", ["developer", "access-tokens", _]) => Self::read("/api/developer/access-tokens".to_owned()),
+            // The computer that has signed out can read nothing any more.
+            ("DELETE", ["devices", "current"]) => Self::nothing(),
+            ("DELETE", ["devices", _]) => Self::read("/api/devices".to_owned()),
+            ("POST", ["developer", "trusted-publishers"]) => Self::read("/api/developer/trusted-publishers".to_owned()),
+            ("DELETE", ["developer", collection @ ("access-tokens" | "trusted-publishers"), _]) => {
+                Self::read(format!("/api/developer/{collection}"))
+            }
+            // A digest has no read of its own. Both calls repeat safely.
+            ("PUT" | "DELETE", ["console", "blocked-digests", _]) => Self::nothing(),
             ("DELETE", ["console", collection, _]) => Self::read(format!("/api/console/{collection}")),
             ("POST", ["invitations", "accept"]) => Self::read("/api/session".to_owned()),
+            ("POST", ["developer-program", "agreement"]) | ("DELETE", ["developer-program", "membership"]) => {
+                Self::read("/api/developer-program".to_owned())
+            }
+            ("DELETE", ["apps", _, "deposit"]) => Self::read(path.to_owned()),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
             ("PUT", ["subscriptions", id, "recover"]) => object("subscriptions", id).shaped(Shape::Recovered),
@@ -153,7 +174,7 @@ struct Kind {
     collection: &'static str,
 }
 
-static KINDS: [Kind; 10] = [
+static KINDS: [Kind; 11] = [
     Kind { prefix: &["cs_"], collection: "checkout-sessions" },
     Kind { prefix: &["re_"], collection: "refunds" },
     Kind { prefix: &["cn_"], collection: "credit-notes" },
@@ -164,6 +185,7 @@ static KINDS: [Kind; 10] = [
     Kind { prefix: &["pc_"], collection: "payment-currencies" },
     Kind { prefix: &["ur_"], collection: "usage-records" },
     Kind { prefix: &["clock_"], collection: "test-clocks" },
+    Kind { prefix: &["cat_"], collection: "console/categories" },
 ];
 
 /// Reads a path with the headers, the query and the permissions of the request.
@@ -193,8 +215,11 @@ mod tests {
 
     /// Writes without a rebuilt answer: previews write nothing; a secret is shown once; the others repeat safely with a new key, or have no
     /// caller afterwards.
-    const WITHOUT: [&str; 18] = [
+    const WITHOUT: [&str; 26] = [
+        "DELETE /api/console/blocked-digests/{sha256}",
+        "DELETE /api/devices/current",
         "POST /api/console/invitations",
+        "POST /api/console/payouts/{id}/reverse",
         "POST /api/apps/{did}/versions/{version}/checks",
         "POST /api/credit-notes/preview",
         "POST /api/customers/me/erasure",
@@ -210,7 +235,12 @@ mod tests {
         "POST /api/session/logout",
         "POST /api/subscriptions/{id}/change-payment",
         "POST /api/subscriptions/{id}/change-plan/preview",
+        "POST /api/tool-sessions/approve",
+        "POST /api/tool-sessions/deny",
+        "POST /api/tool-sessions/preview",
         "POST /api/transfers/{id}/resolve",
+        "POST /api/trusted-publishing/token",
+        "PUT /api/console/blocked-digests/{sha256}",
         "PUT /api/subscriptions/resume-billing",
     ];
 

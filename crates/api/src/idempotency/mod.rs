@@ -6,7 +6,7 @@
 
 mod lost_answer;
 
-use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, note_use, token_hash};
+use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, is_signed, note_use, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use lost_answer::Source;
@@ -31,7 +31,7 @@ const BODY_MAX: usize = 1 << 20;
 const LEASE: Duration = Duration::from_secs(60);
 
 /// The writes whose response contains a secret. They run each time: a caller who lost the response deletes the object and creates another one.
-const SECRET_RESPONSES: [&str; 2] = ["/api/developer/access-tokens", "/api/console/invitations"];
+const SECRET_RESPONSES: [&str; 3] = ["/api/developer/access-tokens", "/api/console/invitations", "/api/trusted-publishing/token"];
 
 /// Runs `inner` once per key and caller. Requests without a key pass through.
 pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) -> poem::Result<Response> {
@@ -132,8 +132,12 @@ fn is_final(status: StatusCode) -> bool {
     !status.is_server_error() && !matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// The hash of the API key or login token of the request; `None` if it has none or an invalid one.
+/// The hash of the API key or login token of the request; `None` if it has none or an invalid one. A request that an access token has
+/// signed has neither: a cookie beside the signature is ignored, and its nonce is accepted once.
 async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Problem> {
+    if is_signed(request) {
+        return Ok(None);
+    }
     let hash = match (bearer(request), cookie(request, LOGIN_COOKIE)) {
         (Some(secret), _) => {
             let hash = token_hash(secret);

@@ -3,11 +3,18 @@
 //! Architecture invariant: only this module and the routes know HTTP status codes.
 
 mod admin;
+mod categories;
 mod checkout;
 mod credits;
+mod digests;
+mod installing;
+mod instances;
 mod publishing;
 mod reviews;
+mod selling;
+mod staking;
 mod subscriptions;
+mod trusted;
 mod uploads;
 
 use poem::http::StatusCode;
@@ -56,10 +63,11 @@ pub struct ProblemBody {
 pub struct FieldProblem {
     /// The message in English.
     pub error: String,
-    /// REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL or LESS_THAN.
+    /// REQUIRED, INVALID, TOO_LONG or PATTERN; of a preference also OUT_OF_RANGE, TOO_PRECISE, SYMBOL, NO_DEPOSITS, LESS_THAN or
+    /// ADDRESSES.
     pub code: String,
     /// Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`, of
-    /// OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`.
+    /// OUT_OF_RANGE `min` and `max`, of LESS_THAN the other `field`, of ADDRESSES the `max` number.
     pub params: Option<BTreeMap<String, String>>,
 }
 
@@ -461,6 +469,7 @@ impl From<OwnerError> for Problem {
         match error {
             OwnerError::LinkUsed => Self::forbidden_for(&error.to_string()).code("OWNER_LINK_USED"),
             OwnerError::OwnerExists => Self::forbidden_for(&error.to_string()).code("OWNER_EXISTS"),
+            OwnerError::Blocked => Self::forbidden_for(&error.to_string()).code("USER_BLOCKED"),
             OwnerError::Storage(error) => error.into(),
         }
     }
@@ -488,4 +497,8 @@ fn rejected(error: &impl fmt::Display, code: &str) -> Problem {
 
 fn conflict(error: &impl fmt::Display, code: &str) -> Problem {
     Problem::new(StatusCode::CONFLICT, error.to_string()).code(code)
+}
+
+fn unauthorized(error: &impl fmt::Display, code: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, error.to_string()).code(code)
 }

@@ -2,10 +2,12 @@
 
 use super::{FieldProblem, Problem, conflict, rejected};
 use poem::http::StatusCode;
+use souk_domain::access::DEVICES_MAX;
 use souk_domain::publishing::access_tokens::{
-    CreateTokenError, DeleteTokenError, SignedRequestError, TOKEN_LIFETIME_DAYS_MAX, TOKEN_NAME_MAX, TOKENS_MAX, TokenError,
+    CreateTokenError, DeleteTokenError, SignedRequestError, TOKEN_LIFETIME_DAYS_MAX, TOKEN_NAME_MAX, TOKENS_MAX, TokenActError, TokenError,
 };
 use souk_domain::publishing::invitations::{AcceptError, INVITATION_DAYS_MAX, INVITATIONS_MAX, InviteError, WithdrawError};
+use souk_domain::publishing::tools::{AnswerToolError, BeginToolError};
 use souk_domain::publishing::{ChangePreferencesError, PreferenceError, PreferenceProblem};
 
 impl From<ChangePreferencesError> for Problem {
@@ -30,7 +32,9 @@ impl From<&PreferenceError> for FieldProblem {
             PreferenceProblem::OutOfRange { min, max } => ("OUT_OF_RANGE", params(&[("min", min), ("max", max)])),
             PreferenceProblem::TooPrecise => ("TOO_PRECISE", None),
             PreferenceProblem::Symbol { max } => ("SYMBOL", params(&[("max", &max.to_string())])),
+            PreferenceProblem::NoDeposits => ("NO_DEPOSITS", None),
             PreferenceProblem::LessThan(other) => ("LESS_THAN", params(&[("field", other)])),
+            PreferenceProblem::Addresses { max } => ("ADDRESSES", params(&[("max", &max.to_string())])),
         };
         Self { error: error.to_string(), code: code.to_owned(), params }
     }
@@ -63,6 +67,17 @@ impl From<DeleteTokenError> for Problem {
     }
 }
 
+impl From<TokenActError> for Problem {
+    fn from(error: TokenActError) -> Self {
+        match error {
+            TokenActError::NotFound => Self::not_found(),
+            TokenActError::StepNotAllowed => Self::forbidden_for(&error.to_string()).code("TOKEN_STEP"),
+            TokenActError::Token(error) => error.into(),
+            TokenActError::Storage(error) => error.into(),
+        }
+    }
+}
+
 impl From<TokenError> for Problem {
     fn from(error: TokenError) -> Self {
         match error {
@@ -91,6 +106,37 @@ impl From<SignedRequestError> for Problem {
     }
 }
 
+impl From<BeginToolError> for Problem {
+    fn from(error: BeginToolError) -> Self {
+        match error {
+            BeginToolError::EncryptionKey => Self::invalid_value("_ek_", error.to_string()),
+            BeginToolError::NoApp => rejected(&error, "APP_NAME_REQUIRED"),
+            BeginToolError::TooManyApps { max } => rejected(&error, "TOO_MANY_APPS").param("max", max),
+            BeginToolError::Input(error) => error.into(),
+            BeginToolError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<AnswerToolError> for Problem {
+    fn from(error: AnswerToolError) -> Self {
+        match error {
+            AnswerToolError::Expired(error) => error.into(),
+            AnswerToolError::Answered => conflict(&error, "TOOL_ANSWERED"),
+            AnswerToolError::DeveloperRequired => Self::forbidden_for(&error.to_string()).code("DEVELOPER_REQUIRED"),
+            AnswerToolError::KeyCount(count) => rejected(&error, "TOOL_KEY_COUNT").param("count", count),
+            AnswerToolError::TooManyDevices => conflict(&error, "TOO_MANY_DEVICES").param("max", DEVICES_MAX),
+            AnswerToolError::ForeignKey(ref did) => rejected(&error, "TOOL_FOREIGN_KEY").param("did", did),
+            AnswerToolError::Token(error) => error.into(),
+            AnswerToolError::Seal(error) => {
+                tracing::error!(%error, "a tool cannot be answered");
+                Self::internal()
+            }
+            AnswerToolError::Storage(error) => error.into(),
+        }
+    }
+}
+
 impl From<InviteError> for Problem {
     fn from(error: InviteError) -> Self {
         match error {
@@ -110,6 +156,7 @@ impl From<AcceptError> for Problem {
             AcceptError::Revoked => Self::forbidden_for(&error.to_string()).code("INVITATION_REVOKED"),
             AcceptError::Expired => Self::forbidden_for(&error.to_string()).code("INVITATION_EXPIRED"),
             AcceptError::Held(_) => conflict(&error, "PASSPORT_EXIST"),
+            AcceptError::Blocked => Self::forbidden_for(&error.to_string()).code("USER_BLOCKED"),
             AcceptError::Storage(error) => error.into(),
         }
     }

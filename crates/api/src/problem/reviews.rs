@@ -1,6 +1,7 @@
-//! The refusals of reviews.
+//! The refusals of reviews, and those of administrators' work with apps.
 
 use super::{Problem, conflict, rejected};
+use souk_domain::publishing::managed_apps::SetCategoryError;
 use souk_domain::publishing::publication::{AUTO_PUBLISH_DAYS_MAX, AutoPublishError};
 use souk_domain::publishing::review::{BLOCK_REASON_MAX, REVIEW_COMMENT_MAX, Refusal, ReviewError};
 
@@ -12,7 +13,13 @@ impl From<ReviewError> for Problem {
             ReviewError::NotOwner => conflict(&error, "REVIEW_NOT_OWNER"),
             ReviewError::UnknownCategory => rejected(&error, "CATEGORY_UNKNOWN"),
             ReviewError::Contended => conflict(&error, "REVIEW_CONTENDED"),
+            ReviewError::DepositRequired => conflict(&error, "PUBLISH_DEPOSIT_REQUIRED"),
+            ReviewError::ChecksPending => conflict(&error, "CHECKS_PENDING"),
+            ReviewError::BlockedContent(ref reason) => conflict(&error, "BLOCKED_CONTENT").param("reason", reason),
+            ReviewError::NoDeposit => conflict(&error, "APP_HAS_NO_DEPOSIT"),
+            ReviewError::DepositReturning => conflict(&error, "APP_DEPOSIT_RETURNING"),
             ReviewError::Refused(refusal) => refusal.into(),
+            ReviewError::Terms(error) => error.into(),
             ReviewError::Storage(error) => error.into(),
         }
     }
@@ -25,6 +32,19 @@ impl From<AutoPublishError> for Problem {
             AutoPublishError::NotDeveloper => Self::forbidden_for(&error.to_string()).code("PASSPORT_NOT_FOUND"),
             AutoPublishError::Days => rejected(&error, "AUTO_PUBLISH_DAYS").param("max", AUTO_PUBLISH_DAYS_MAX),
             AutoPublishError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<SetCategoryError> for Problem {
+    fn from(error: SetCategoryError) -> Self {
+        match error {
+            SetCategoryError::NotFound => Self::not_found(),
+            SetCategoryError::CategoryRequired => rejected(&error, "REVIEW_CATEGORY_REQUIRED"),
+            SetCategoryError::UnknownCategory => rejected(&error, "CATEGORY_UNKNOWN"),
+            SetCategoryError::OwnApp => Self::forbidden_for(&error.to_string()).code("REVIEW_TYPE_OF_OWN_APP"),
+            SetCategoryError::NotUploaded => conflict(&error, "APP_NOT_UPLOADED"),
+            SetCategoryError::Storage(error) => error.into(),
         }
     }
 }
@@ -46,7 +66,6 @@ impl From<Refusal> for Problem {
             Refusal::NotRequested => conflict(error, "REVIEW_NOT_REQUESTED"),
             Refusal::AlreadyInReview => conflict(error, "REVIEW_ALREADY_IN_REVIEW"),
             Refusal::NotStarted => conflict(error, "REVIEW_NOT_STARTED"),
-            Refusal::NotInReview => conflict(error, "REVIEW_NOT_IN_REVIEW"),
             Refusal::AlreadyApproved => conflict(error, "REVIEW_ALREADY_APPROVED"),
             Refusal::Rejected => conflict(error, "REVIEW_REJECTED"),
             Refusal::Cancelled => conflict(error, "REVIEW_CANCELLED"),

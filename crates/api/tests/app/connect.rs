@@ -148,9 +148,9 @@ pub fn signed_claim(wallet: &TestWallet, request: &Value) -> Value {
     }
 }
 
-/// Like [`claim_of`], with the transaction changed before it is signed.
+/// The claim for the transaction of a payment or deposit request, changed before it is signed.
 pub fn altered(wallet: &TestWallet, request: &Value, change: impl FnOnce(&mut Transaction)) -> Value {
-    let mut claims = claim_of(wallet, request);
+    let mut claims = signed_claim(wallet, request);
     let text = claims[0]["finalTx"].as_str().expect("text").strip_prefix('z').expect("base58 begins with z").to_owned();
     let bytes = bs58::decode(text).into_vec().expect("base58");
     let DecodedTransaction { mut transaction, format } = Transaction::decode(&bytes).expect("a transaction");

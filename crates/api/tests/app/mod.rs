@@ -23,9 +23,12 @@ use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response, Route};
 use souk_adapters::arcblock::{ArcblockRail, TestWallet};
 use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::ci_tokens::OidcCiTokens;
 use souk_adapters::files::{FileStore, SpoolFolder};
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner, SodiumToolSeals};
+use souk_adapters::instances::HttpInstanceProbe;
 use souk_adapters::mail::{Mailbox, StoreMails};
+use souk_adapters::outbound::PrivateNetworks;
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::queue::{QueueConfig, Work, drain};
@@ -125,6 +128,7 @@ impl TestApp {
                 .with_wallet(MethodKind::Arcblock, Arc::new(wallets))
                 .with_card(MethodKind::Stripe, Arc::new(cards)),
             handlers: souk_domain::purpose_handlers(),
+            stake_uses: souk_domain::stake_uses(),
             policy: BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),
@@ -369,7 +373,9 @@ fn start(
         confirmations: mails.clone(),
         owner_mails: mails.clone(),
         token_mails: mails.clone(),
-        review_mails: mails,
+        review_mails: mails.clone(),
+        developer_mails: mails.clone(),
+        sale_mails: mails,
         checks: Checks {
             dids: Arc::new(CheckedAppDids),
             reader: Arc::new(reader.clone()),
@@ -390,6 +396,9 @@ fn start(
         site: Site { did: app_key.did().to_string(), ..site(public_url) },
         did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
         token_keys: Arc::new(Ed25519TokenKeys),
+        tool_seals: Arc::new(SodiumToolSeals),
+        ci_tokens: Arc::new(OidcCiTokens::new(PrivateNetworks::Allowed).expect("a client")),
+        instances: Arc::new(HttpInstanceProbe::new(PrivateNetworks::Allowed).expect("a client")),
         tokens: page_tokens(),
         files: Arc::new(files),
         printer: Arc::new(printer),

@@ -228,6 +228,7 @@ impl Shelf<'_> {
             size: bundle.len() as u64,
             published_at: now,
             is_yanked: false,
+            facts: None,
         };
         unit.apps().insert_version(&version).await.expect("inserts");
         Sold { app, link: link.map(|link| link.to_string()).unwrap_or_default(), price: price_id.to_string(), bundle }

@@ -52,6 +52,21 @@ async fn a_free_bundle_needs_no_login_and_is_not_sent_again_if_unchanged() {
 }
 
 #[tokio::test]
+async fn a_network_counts_once_a_day() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let downloads = async || browser.get(&format!("/api/apps/{}", app.shop.notes.app)).await.ok()["downloads"].clone();
+    for (address, total) in [("192.0.2.1:1", 1), ("192.0.2.1:2", 1), ("192.0.2.2:1", 2), ("[2001:db8::1]:1", 3), ("[2001:db8::2]:1", 3)] {
+        assert_eq!(browser.connecting_from(address).get(&app.shop.notes.bundle_path()).await.status, 200);
+        assert_eq!(downloads().await, total, "{address}");
+    }
+    app.advance(Duration::from_secs(86_400));
+    browser.connecting_from("192.0.2.1:1").get(&app.shop.notes.bundle_path()).await;
+    assert_eq!(downloads().await, 4, "the next day");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_head_request_does_not_count_as_a_download() {
     let app = TestApp::open().await;
     let browser = app.browser();

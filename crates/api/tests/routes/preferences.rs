@@ -27,11 +27,16 @@ on_both! {
             "passport_stake_amount": "1", "passport_waiting_days": 7, "publish_stake_amount": "1", "publish_waiting_days": 30,
             "bundle_max_mb": 500, "logo_max_kb": 500, "logo_types": ["png", "jpg", "svg", "webp"], "image_max_mb": 5,
             "image_count_min": 3, "image_count_max": 5, "image_width_min": 600, "image_height_min": 338, "paid_apps_allowed": false,
-            "price_min": "0.01", "price_max": "10000", "store_share": "0.3", "version": 0, "changed_at": null,
+            "price_min": "0.01", "price_max": "10000", "store_share": "0.3",
+            "github_issuers": ["https://token.actions.githubusercontent.com"], "gitlab_issuers": ["https://gitlab.com"],
+            "version": 0, "changed_at": null,
         });
         assert_eq!(before, expected);
         owner.browser.put(PATH, &before).await.ok();
-        let changes = json!({ "permission_mode": "staking", "bundle_max_mb": 100, "passport_stake_amount": "2.50", "logo_types": ["webp", "png"] });
+        let changes = json!({
+            "permission_mode": "staking", "stake_currency": "SKT", "bundle_max_mb": 100, "passport_stake_amount": "2.50",
+            "logo_types": ["webp", "png"],
+        });
         let changed = owner.browser.put(PATH, &with(&before, &changes)).await.ok();
         let stored = json!({ "version": 1, "passport_stake_amount": "2.5", "logo_types": ["png", "webp"], "changed_at": changed["changed_at"] });
         assert_eq!(changed, with(&with(&before, &changes), &stored));
@@ -92,6 +97,7 @@ async fn who_may_publish_and_stakes_change_only_after_a_recent_sign_in() {
     for changes in [
         json!({ "permission_mode": "staking" }),
         json!({ "review_required": true }),
+        json!({ "review_type": "FIRST" }),
         json!({ "publish_waiting_days": 1 }),
         json!({ "store_share": "0" }),
     ] {
@@ -100,6 +106,23 @@ async fn who_may_publish_and_stakes_change_only_after_a_recent_sign_in() {
     }
     let harmless = owner.browser.put(PATH, &with(&before, &json!({ "image_max_mb": 6 }))).await.ok();
     Connect::begin(&app, &owner.browser, "login", "").await.sign_in(&owner.wallet, "owner").await;
-    owner.browser.put(PATH, &with(&harmless, &json!({ "permission_mode": "staking" }))).await.ok();
+    owner.browser.put(PATH, &with(&harmless, &json!({ "permission_mode": "staking", "stake_currency": "SKT" }))).await.ok();
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn developers_stake_only_in_a_currency_that_a_wallet_of_the_store_can_deposit() {
+    let app = TestApp::open().await;
+    let owner = app.owner().await;
+    let before = owner.browser.get(PATH).await.ok();
+    // There is no such currency, and one that is paid by cards.
+    for changes in
+        [json!({ "permission_mode": "staking", "stake_currency": "ABT" }), json!({ "permission_mode": "staking", "stake_currency": "USD" })]
+    {
+        let refused = owner.browser.put(PATH, &with(&before, &changes)).await.refused(400);
+        assert_eq!(refused["fields"]["stake_currency"]["code"], "NO_DEPOSITS", "{changes}");
+    }
+    assert_eq!(owner.browser.get(PATH).await.ok(), before);
+    owner.browser.put(PATH, &with(&before, &json!({ "stake_currency": "USD" }))).await.ok();
     app.finish().await;
 }

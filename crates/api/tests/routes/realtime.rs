@@ -1,13 +1,14 @@
 //! The realtime relay, whose frames contain only names and ids, and reach only the pages that they concern.
 
 use crate::app::{Browser, Buyer, Connect, TestApp, claim_of, profile_of, wallet};
+use crate::review_emails::{draft, take};
 use futures_util::{SinkExt, StreamExt};
 use poem::Server;
 use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
-use souk_domain::access::ConnectExpired;
+use souk_domain::access::{ConnectExpired, Role};
 use souk_domain::payment;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -94,6 +95,43 @@ async fn a_socket_receives_only_events_of_its_login_or_of_sessions_that_its_visi
     let completed = json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]);
     assert_eq!(visitor.next().await, completed);
     for page in [&mut login, &mut visitor, &mut other, &mut stranger] {
+        page.assert_silent().await;
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn each_step_of_a_review_reaches_the_pages_of_the_developer_and_of_reviewers() {
+    let app = TestApp::open().await;
+    let topic = format!("relay:{}:events", app.app_key.did());
+    let (developer, reviewer, other) =
+        (app.holder_of(Role::Developer).await, app.holder_of(Role::Reviewer).await, app.sign_in("alice").await);
+    let did = app.sign_in("tide").await.wallet.did().clone();
+    let path = draft(&app, developer.wallet.did(), &did).await;
+    let mut pages = Vec::new();
+    for who in [&developer, &reviewer, &other] {
+        let cookie = format!("login_token={}", who.browser.cookie("login_token").expect("a cookie"));
+        let mut page = Page::open(&app, &cookie).await;
+        page.join(&topic).await;
+        pages.push(page);
+    }
+    let at = app.ctx.now().plus(Duration::from_secs(3_600)).to_iso();
+    for (who, step, status) in [
+        (&developer, json!({ "step": "request" }), "PENDING_REVIEW"),
+        (&reviewer, json!({ "step": "start" }), "IN_REVIEW"),
+        (&reviewer, json!({ "step": "renew" }), "IN_REVIEW"),
+        (&developer, json!({ "step": "schedule", "publish_at": at }), "IN_REVIEW"),
+        (&developer, json!({ "step": "cancel" }), "CANCELLED"),
+    ] {
+        take(who, &path, step).await;
+        app.drain().await;
+        let ids = json!({ "blockletId": did.as_str(), "status": status, "version": "1.0.0" });
+        let event = json!([null, null, topic, "blocklet.reviewed", { "status": "ok", "response": ids }]);
+        for page in &mut pages[..2] {
+            assert_eq!(page.next().await, event);
+        }
+    }
+    for page in &mut pages {
         page.assert_silent().await;
     }
     app.finish().await;

@@ -14,7 +14,7 @@ use souk_domain::store::Category;
 use std::collections::BTreeSet;
 
 /// Stores an app of this developer with the draft of a version, in a store in which each version is reviewed. Returns its review's path.
-async fn draft(app: &TestApp, owner: &Did, did: &Did) -> String {
+pub async fn draft(app: &TestApp, owner: &Did, did: &Did) -> String {
     let preferences = Preferences { review_required: true, ..Preferences::default() };
     change_preferences(&app.ctx, 0, preferences).await.expect("are changed");
     let (now, version) = (app.ctx.now(), Version::new(1, 0, 0));
@@ -56,7 +56,7 @@ async fn draft(app: &TestApp, owner: &Did, did: &Did) -> String {
     format!("/api/apps/{did}/versions/1.0.0/review")
 }
 
-async fn take(who: &Buyer, path: &str, step: Value) {
+pub async fn take(who: &Buyer, path: &str, step: Value) {
     who.browser.call(Method::PUT, path).json(&step).send().await.ok();
 }
 

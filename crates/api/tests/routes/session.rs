@@ -53,6 +53,20 @@ async fn the_ownership_link_creates_one_owner_and_is_then_invalid() {
 }
 
 #[tokio::test]
+async fn a_blocked_user_does_not_become_the_owner_and_leaves_the_link_to_others() {
+    let app = TestApp::open().await;
+    offer_ownership(&app.ctx, &token_hash("the-link")).await.expect("is offered");
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    assert!(unit.users().set_blocked(alice.wallet.did(), Some(app.ctx.now())).await.expect("blocks"));
+    unit.commit().await.expect("commits");
+    let claim = json!({ "token": "the-link" });
+    assert_eq!(alice.browser.post("/api/session/claim-owner", &claim).await.refused(403)["code"], "USER_BLOCKED");
+    assert_eq!(bob.browser.post("/api/session/claim-owner", &claim).await.ok()["user"]["role"], "owner");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn of_two_concurrent_claims_with_different_links_one_succeeds() {
     let app = TestApp::open().await;
     offer_ownership(&app.ctx, &token_hash("one")).await.expect("is offered");

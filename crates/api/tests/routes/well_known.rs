@@ -42,7 +42,12 @@ async fn published_clients_find_the_store_and_its_payment_kit() {
     assert_eq!(found.header("access-control-allow-origin"), Some("*"));
     let found = found.ok();
     assert_eq!((&found["appPid"], &found["appUrl"]), (&app.app_key.did().as_str().into(), &"https://souk.example/".into()));
-    assert_eq!(found["componentMountPoints"][0]["mountPoint"], "/payment");
+    let mounted = |did: &str| {
+        let components = found["componentMountPoints"].as_array().expect("a list");
+        components.iter().find(|component| component["did"] == did).map(|component| component["mountPoint"].clone())
+    };
+    assert_eq!(mounted("z2qaCNvKMv5GjouKdcDWexv6WqtHbpNPQDnAk"), Some("/payment".into()));
+    assert_eq!(mounted("z8ia29UsENBg6tLZUKi2HABj38Cw1LmHZocbQ"), Some("/".into()), "where publisher tools find the store");
     let script = call.get("/__blocklet__.js").await;
     assert!(script.header("content-type").is_some_and(|kind| kind.contains("javascript")), "{:?}", script.headers);
     let object = script.text();

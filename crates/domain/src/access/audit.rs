@@ -11,7 +11,7 @@ pub const AUDIT_LOG_RETENTION: Duration = Duration::from_secs(2 * 365 * 24 * 3_6
 /// Who acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditActor {
-    /// A signed-in user: an administrator, or a developer with their own access tokens.
+    /// A signed-in user: an administrator, or a developer with their own access tokens and tools.
     User(Did),
     Key(ApiKeyId),
     /// A command on a machine of the store.
@@ -163,10 +163,44 @@ operations! {
     RevokeInvitation = "invitation.revoke";
     AcceptInvitation = "invitation.accept";
     CreateAccessToken = "access_token.create";
+    RegisterPublisher = "trusted_publisher.register";
+    RemovePublisher = "trusted_publisher.remove";
+    ExchangeCiToken = "trusted_publisher.exchange";
+    ApproveTool = "tool.approve";
+    DenyTool = "tool.deny";
+    AgreeToTerms = "developer.agree";
+    LeaveDevelopers = "developer.leave";
+    BlockUser = "user.block";
+    UnblockUser = "user.unblock";
+    UploadVersion = "version.upload";
+    CheckVersion = "version.check";
     ReviewVersion = "version.review";
+    ApproveVersion = "version.approve";
+    RejectVersion = "version.reject";
+    PublishVersion = "version.publish";
+    ScheduleVersion = "version.schedule";
+    UnscheduleVersion = "version.unschedule";
+    YankVersion = "version.yank";
+    UndoYank = "version.undo_yank";
+    RollBackApp = "app.roll_back";
+    BlockApp = "app.block";
+    UnblockApp = "app.unblock";
+    BlockAndForfeit = "app.block_and_forfeit";
+    ReturnAppDeposit = "app.return_deposit";
     SetAutoPublish = "app.auto_publish";
     SetVisibility = "app.visibility";
+    SetAppPrice = "app.price";
+    WithdrawAppPrice = "app.withdraw_price";
+    RecordSharePayout = "share_payout.record";
+    ReverseSharePayout = "share_payout.reverse";
     DeleteAccessToken = "access_token.delete";
+    SetAppCategory = "app.set_category";
+    CreateCategory = "category.create";
+    CreateDefaultCategories = "category.create_defaults";
+    UpdateCategory = "category.update";
+    DeleteCategory = "category.delete";
+    BlockDigest = "digest.block";
+    UnblockDigest = "digest.unblock";
 }
 
 /// One entry of the log.

@@ -39,6 +39,10 @@ pub enum ConnectAction {
     Recharge,
     /// Switches on the overdraft protection of a subscription, or tops it up.
     OverdraftProtection,
+    /// Places the deposit that makes its payer a developer.
+    Join,
+    /// Places the deposit for publishing an app.
+    AppDeposit,
 }
 
 impl ConnectAction {
@@ -55,6 +59,8 @@ impl ConnectAction {
             Self::Restake => "re-stake",
             Self::Recharge => "recharge",
             Self::OverdraftProtection => "overdraft-protection",
+            Self::Join => "stake-and-join",
+            Self::AppDeposit => "stake-and-publish",
         }
     }
 
@@ -72,6 +78,8 @@ impl ConnectAction {
             "re-stake" => Some(Self::Restake),
             "recharge" => Some(Self::Recharge),
             "overdraft-protection" => Some(Self::OverdraftProtection),
+            "stake-and-join" => Some(Self::Join),
+            "stake-and-publish" => Some(Self::AppDeposit),
             _ => None,
         }
     }

@@ -80,13 +80,14 @@ pub async fn end_login(ctx: &Context, user: &Did, id: &LoginId) -> Result<bool, 
     Ok(ended)
 }
 
-/// Ends all logins of a user except the one with this token. Returns how many.
+/// Ends all logins of a user except the one with this token, and signs the user out on all computers. Returns how many.
 #[tracing::instrument(skip_all)]
 pub async fn end_other_logins(ctx: &Context, user: &Did, token: &TokenHash) -> Result<u64, StorageError> {
     let mut unit = ctx.store.begin().await?;
-    let ended = unit.browser_sessions().end_others(user, Some(token)).await?;
+    let logins = unit.browser_sessions().end_others(user, Some(token)).await?;
+    let computers = unit.devices().delete_all(user).await?;
     unit.commit().await?;
-    Ok(ended)
+    Ok(logins + computers)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Users, identities, roles, API keys, browser sessions and wallet connect sessions.
+//! Users, identities, roles, API keys, browser sessions, the computers of command lines, and wallet connect sessions.
 
 mod audit;
 mod connect;
+mod device;
 mod did;
 mod envelope;
 mod login;
@@ -11,6 +12,7 @@ mod user;
 
 pub use audit::*;
 pub use connect::*;
+pub use device::{DEVICE_LIFETIME_DAYS, DEVICE_USE_INTERVAL, DEVICES_MAX, Device, Devices, end_device, list_devices};
 pub use did::Did;
 pub use envelope::*;
 pub use login::{LOGINS_MAX, Login, LoginList, device_text, end_login, end_other_logins, list_logins};

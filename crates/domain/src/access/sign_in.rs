@@ -154,11 +154,13 @@ pub enum OwnerError {
     LinkUsed,
     #[error("This store already has an owner")]
     OwnerExists,
+    #[error("Your access to this store has been revoked")]
+    Blocked,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Uses the one-time link of a new store: the first user who opens it becomes the owner.
+/// Uses the one-time link of a new store: the first user who opens it, and whom the store has not blocked, becomes the owner.
 #[tracing::instrument(skip_all)]
 pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Result<(), OwnerError> {
     let now = ctx.now();
@@ -171,12 +173,16 @@ pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Res
     if unit.users().owner_exists().await? {
         return Err(OwnerError::OwnerExists);
     }
+    if unit.users().blocked_at(user).await?.is_some() {
+        return Err(OwnerError::Blocked);
+    }
     let passport = Passport {
         id: PassportId::new(now, ctx.random.as_ref()),
         holder: user.clone(),
         role: Role::Owner,
         issued_at: now,
         revoked_at: None,
+        stake_id: None,
     };
     unit.users().issue_passport(&passport).await?;
     unit.commit().await?;
@@ -189,6 +195,8 @@ pub enum PassportError {
     Stranger,
     #[error("This person already has this role")]
     Held,
+    #[error("The store has blocked this person")]
+    Blocked,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -205,8 +213,11 @@ pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<P
     if unit.users().passports(holder).await?.iter().any(|passport| passport.role == role) {
         return Err(PassportError::Held);
     }
+    if unit.users().blocked_at(holder).await?.is_some() {
+        return Err(PassportError::Blocked);
+    }
     let id = PassportId::new(now, ctx.random.as_ref());
-    let passport = Passport { id, holder: holder.clone(), role, issued_at: now, revoked_at: None };
+    let passport = Passport { id, holder: holder.clone(), role, issued_at: now, revoked_at: None, stake_id: None };
     unit.users().issue_passport(&passport).await?;
     unit.commit().await?;
     Ok(passport)

@@ -1,7 +1,7 @@
 //! Users, the roles that their passports grant, and API keys.
 
 use super::{Caller, Did, Login};
-use crate::shared::{Address, ApiKeyId, Language, Listed, LoginId, Mode, Page, PassportId, StorageError, Timestamp};
+use crate::shared::{Address, ApiKeyId, Language, Listed, LoginId, Mode, Page, PassportId, StakeId, StorageError, Timestamp};
 use async_trait::async_trait;
 
 /// What a passport allows (SPEC.md 6). Ordered by power.
@@ -68,6 +68,8 @@ pub struct Passport {
     pub role: Role,
     pub issued_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
+    /// The deposit by which it was obtained; it ends with that. `None`: it was granted.
+    pub stake_id: Option<StakeId>,
 }
 
 /// A permission of an API key: `resource:read`, `resource:write`, or `*`.
@@ -130,6 +132,13 @@ pub type TokenHash = [u8; 32];
 /// How many days a login lasts without being used. Opening a page renews it, at most once a day.
 pub const LOGIN_LIFETIME_DAYS: u64 = 30;
 
+/// A user who gets no passport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockedUser {
+    pub user: User,
+    pub blocked_at: Timestamp,
+}
+
 #[async_trait]
 pub trait Users: Send {
     async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError>;
@@ -142,6 +151,8 @@ pub trait Users: Send {
     async fn update_profile(&mut self, user: &User) -> Result<(), StorageError>;
     /// A user's valid passports, the most powerful first.
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
+    /// A user's passports that were revoked at this time or later, the most powerful first.
+    async fn revoked_since(&mut self, holder: &Did, at: Timestamp) -> Result<Vec<Passport>, StorageError>;
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError>;
     async fn find_passport(&mut self, id: &PassportId) -> Result<Option<Passport>, StorageError>;
     /// The valid passports, the newest first.
@@ -153,6 +164,12 @@ pub trait Users: Send {
     /// Revokes a passport. False: there is no such passport, or it is revoked already.
     async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError>;
     async fn owner_exists(&mut self) -> Result<bool, StorageError>;
+    /// Since when a user is blocked; `None`: they are not.
+    async fn blocked_at(&mut self, did: &Did) -> Result<Option<Timestamp>, StorageError>;
+    /// Blocks a user since a time, or ends that. False: there is no such user.
+    async fn set_blocked(&mut self, did: &Did, at: Option<Timestamp>) -> Result<bool, StorageError>;
+    /// The blocked users, those who were blocked last come first, at most `limit`.
+    async fn blocked(&mut self, limit: u32) -> Result<Vec<BlockedUser>, StorageError>;
 }
 
 #[async_trait]

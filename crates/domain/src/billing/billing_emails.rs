@@ -100,7 +100,7 @@ async fn stake_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
 /// the same checkout.
 pub async fn deposit_at_start(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Amount>, StorageError> {
     let stake = stake_of(unit, subscription).await?;
-    let own = stake.filter(|stake| stake.subject.as_str() == subscription.id.as_str() && !stake.amount.is_zero());
+    let own = stake.filter(|stake| stake.subject.subscription() == Some(&subscription.id) && !stake.amount.is_zero());
     Ok(own.map(|stake| stake.amount))
 }
 

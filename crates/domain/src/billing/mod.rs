@@ -48,7 +48,10 @@ mod report_usage;
 mod restake;
 mod resume_billing;
 mod reversal;
+mod sale_emails;
 mod settlement;
+mod share_payout_reversal;
+mod share_payouts;
 mod stake;
 mod statement;
 mod store_emails;
@@ -122,10 +125,15 @@ pub use report_usage::*;
 pub use restake::{RestakeError, StakeFor, lacks_stake, prepare_restake, submit_signed_restake};
 pub use resume_billing::{ResumeBillingError, resume_all_billing, resume_billing};
 pub(crate) use reversal::reverse_payment;
+pub use sale_emails::{SaleEmail, SaleMailer, SaleNews, compose_sale_email};
 pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment};
 pub(crate) use settlement::{mandate_declined, mandate_settled};
+pub use share_payout_reversal::{ReversePayoutError, reverse_share_payout};
+pub use share_payouts::{
+    AppEarning, PAYOUT_REASON_MAX, Payee, Payees, RecordPayoutError, SharePayout, SharePayoutOrder, record_share_payout,
+};
 pub use stake::*;
-pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
+pub(crate) use stake::{PENDING_LIFETIME, RequestedStake, abandon_stake, forfeit_deposit, post_stake, record_placement, release_deposit};
 pub use store_emails::owner_recipient;
 pub use subscription::*;
 pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, update_subscription};

@@ -129,17 +129,6 @@ pub(super) async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: 
     Ok(unpaid)
 }
 
-fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
-    let now = ctx.now();
-    Attempt::begin(
-        AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
-        kind,
-        MethodAmount { method_id: target.method.id.clone(), currency_id: target.currency.id.clone(), amount },
-        now,
-    )
-}
-
 /// Whether a delegation in `currency` that the subscription will be charged by is in flight.
 pub(super) async fn is_change_pending(unit: &mut dyn UnitOfWork, id: &SubscriptionId, currency: &CurrencyId) -> Result<bool, StorageError> {
     Ok(pending_mandate(unit, id, currency).await?.is_some())
@@ -161,23 +150,41 @@ pub(super) async fn pending_mandate(
     Ok(None)
 }
 
-/// Stores a transaction that a wallet signed, sends it, and returns its hash. Nothing is stored after the network has declined another
-/// transaction of the same connect session.
+/// As [`send_signed`], for a payment of a subscription.
 ///
 /// # Errors
-/// [`PaymentTargetError::Declined`] when the network declines it, or has declined the other one; [`PaymentTargetError::Connect`] when the
-/// connect session has ended; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
+/// As [`send_signed`].
 pub(super) async fn send(
     ctx: &Context,
-    mut unit: Box<dyn UnitOfWork>,
+    unit: Box<dyn UnitOfWork>,
     target: &PaymentTarget,
     purpose: Purpose,
     amount: Amount,
     signature: &WalletSignature<'_>,
     signed: SignedTransaction,
 ) -> Result<String, PaymentTargetError> {
+    let amount = MethodAmount { method_id: target.method.id.clone(), currency_id: target.currency.id.clone(), amount };
+    send_signed(ctx, unit, purpose, amount, signature, signed).await
+}
+
+/// Stores a transaction that a wallet signed, sends it, and returns its hash. Nothing is stored after the network has declined another
+/// transaction of the same connect session.
+///
+/// # Errors
+/// [`PaymentTargetError::Declined`] when the network declines it, or has declined the other one; [`PaymentTargetError::Connect`] when the
+/// connect session has ended; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
+pub(super) async fn send_signed(
+    ctx: &Context,
+    mut unit: Box<dyn UnitOfWork>,
+    purpose: Purpose,
+    amount: MethodAmount,
+    signature: &WalletSignature<'_>,
+    signed: SignedTransaction,
+) -> Result<String, PaymentTargetError> {
+    let now = ctx.now();
     let kind = AttemptKind::Wallet { payer: signature.payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
-    let attempt = Attempt { connect_token: signature.connect_token(), ..attempt_of(ctx, target, purpose, amount, kind) };
+    let begun = Attempt::begin(AttemptId::new(now, ctx.random.as_ref()), purpose, kind, amount, now);
+    let attempt = Attempt { connect_token: signature.connect_token(), ..begun };
     insert(ctx, unit.as_mut(), &attempt, signature).await?;
     unit.commit().await?;
     send_now(ctx, &attempt.id).await?;

@@ -7,7 +7,7 @@ use super::plan_preview::planned;
 use super::stake::{Growth, Placement, growth, has_undecided_deposit, held_with, required_stake, stake_to_replace, waiting_with_deposit};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_payment_errors;
-use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription, SubscriptionError};
+use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, Subscription, SubscriptionError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{PreparedStake, Purpose, WalletSignature};
@@ -54,7 +54,7 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
             subscription.check_recovery(Requester::Customer)?;
             let stake = stake_to_replace(unit.as_mut(), &subscription).await?.ok_or(RecoverError::NotRecoverable)?;
             drop(unit);
-            let StakeSubject::Subscription(subject) = stake.subject;
+            let subject = stake.subject.subscription().cloned().ok_or(RecoverError::NotRecoverable)?;
             let mut placement = Placement::security(target_of_stake, subject, &payer.did, stake.amount_requested);
             let held = held_with(ctx, &placement.key).await?;
             placement.amount = stake.amount_requested.minus(held).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::clock::time_of_customer;
 use super::credit::{lock_paid_by, take_newest_first};
+use super::invoice::{book_shares, sharing};
 use super::recovery::match_invoices;
 use super::{BillingError, InvoicePayment, PaymentSource};
 use crate::context::Context;
@@ -42,6 +43,7 @@ pub(crate) async fn reverse_payment(
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
     let entry = Entry::new(id, intent.mode, EntryType::PaymentReversed, attempt.id.as_str(), at, postings)?;
     unit.journal().post(&entry).await?;
+    book_shares(ctx, unit, &sharing(&paid.invoices), at).await?;
     let subscriptions: BTreeSet<_> = paid.invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     Ok(match_invoices(ctx, unit, &subscriptions, at).await?)
 }

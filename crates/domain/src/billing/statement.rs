@@ -24,7 +24,8 @@ pub(super) struct Statement<'a> {
 pub(super) struct StatementOwner<'a> {
     pub mode: Mode,
     pub customer_id: &'a CustomerId,
-    pub subscription_id: &'a SubscriptionId,
+    /// `None`: the transaction concerns no subscription, as for the deposit of a developer.
+    pub subscription_id: Option<&'a SubscriptionId>,
     pub clock_id: Option<&'a ClockId>,
     pub method_id: &'a MethodId,
     pub currency_id: &'a CurrencyId,
@@ -35,7 +36,7 @@ impl<'a> From<&'a Subscription> for StatementOwner<'a> {
         Self {
             mode: subscription.mode,
             customer_id: &subscription.customer_id,
-            subscription_id: &subscription.id,
+            subscription_id: Some(&subscription.id),
             clock_id: subscription.clock_id.as_ref(),
             method_id: &subscription.method_id,
             currency_id: &subscription.currency_id,
@@ -67,7 +68,7 @@ pub(super) async fn record_statement(
         currency_id: owner.currency_id.clone(),
         method_id: owner.method_id.clone(),
         session_id: None,
-        subscription_id: Some(owner.subscription_id.clone()),
+        subscription_id: owner.subscription_id.cloned(),
         period: None,
         intent_id: None,
         reference: Some(reference.to_owned()),

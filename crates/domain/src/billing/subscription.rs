@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use std::time::Duration;
 
 /// How long a stake is kept after its subscription ends, so that the last usage can be billed.
-pub const STAKE_WAITING: Duration = Duration::from_secs(STAKE_WAITING_DAYS * 24 * 3_600);
+pub const STAKE_WAITING: Duration = Duration::from_secs(STAKE_WAITING_DAYS as u64 * 24 * 3_600);
 /// The same in days, for the customer.
-pub const STAKE_WAITING_DAYS: u64 = 14;
+pub const STAKE_WAITING_DAYS: u32 = 14;
 
 /// The subscription statuses of payment-kit.md 2 that Souk uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

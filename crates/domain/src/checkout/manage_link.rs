@@ -86,13 +86,20 @@ pub struct LinkFields {
 
 #[tracing::instrument(skip_all)]
 pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, CreateLinkError> {
-    let now = ctx.now();
-    let items = fields.items.clone().ok_or(LinkFieldsError::Input(InputError::Required("line_items")))?;
     let mut unit = ctx.store.begin().await?;
     // A price that is being replaced must not get into a new link.
     unit.lock(MANAGEMENT).await?;
-    let CheckedItems { currency_id, prices } = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
-    lock_prices(unit.as_mut(), &prices).await?;
+    let id = new_link(ctx, unit.as_mut(), mode, fields).await?;
+    unit.commit().await?;
+    Ok(id)
+}
+
+/// As [`create_link`], in a unit of work that holds the management lock.
+pub async fn new_link(ctx: &Context, unit: &mut dyn UnitOfWork, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, CreateLinkError> {
+    let now = ctx.now();
+    let items = fields.items.clone().ok_or(LinkFieldsError::Input(InputError::Required("line_items")))?;
+    let CheckedItems { currency_id, prices } = check_items(unit, mode, &items, fields.currency_id.clone()).await?;
+    lock_prices(unit, &prices).await?;
     let blank = PaymentLink {
         id: PaymentLinkId::new(now, ctx.random.as_ref()),
         mode,
@@ -117,7 +124,6 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
         link.name = unit.products().find_all(&products).await?.first().map(|product| product.name.clone()).unwrap_or_default();
     }
     unit.links().insert(&link).await?;
-    unit.commit().await?;
     Ok(link.id)
 }
 

@@ -40,7 +40,7 @@ pub use idle_stock::{RESERVATION_LIFETIME, release_idle_stock};
 pub use link::*;
 pub use manage_link::*;
 pub use quote::{Quote, QuoteRequest, SubscriptionGroup, quote};
-pub use replace_price::{ReplaceError, replace_price};
+pub use replace_price::{ReplaceError, Replacement, replace_in, replace_price};
 pub use session::*;
 pub use start::{CreateSessionError, ItemsError, NewSession, StartError, Visitor, create_session, start};
 pub use submit::{Submission, SubmitError, Submitted, submit};

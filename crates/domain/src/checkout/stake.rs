@@ -2,7 +2,9 @@
 
 use super::{Session, SubmitError};
 use crate::access::Did;
-use crate::billing::{BillingError, RequestedStake, Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject, abandon_stake};
+use crate::billing::{
+    BillingError, RequestedStake, STAKE_WAITING_DAYS, Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject, abandon_stake,
+};
 use crate::context::Context;
 use crate::payment::Currency;
 use crate::shared::{Amount, StakeId, StorageError, SubscriptionId, Timestamp};
@@ -111,7 +113,8 @@ pub(super) async fn write_stake(
         payer: payer.clone(),
         currency_id: session.currency_id.clone(),
     };
-    let requested = RequestedStake { mode: session.mode, customer_id, method_id, key: &key, amount: *amount };
+    let requested =
+        RequestedStake { mode: session.mode, customer_id, method_id, key: &key, waiting_days: STAKE_WAITING_DAYS, amount: *amount };
     unit.stakes().insert(&requested.pending(id.clone(), None, now)).await?;
     Ok(())
 }
@@ -152,6 +155,7 @@ mod tests {
             customer_id: &CustomerId::parse("cus_1").expect("an id"),
             method_id: &MethodId::parse("pm_1").expect("an id"),
             key: &key,
+            waiting_days: STAKE_WAITING_DAYS,
             amount: Amount::new(100),
         };
         let pending = requested.pending(StakeId::parse("stk_1").expect("an id"), None, Timestamp::from_seconds(0));

@@ -6,7 +6,7 @@ use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
 use super::{QuoteRequest, Session, SessionMode, quote};
 use crate::access::{Did, Wallet};
-use crate::billing::{ChargedItem, MandateLimits, RequestedLimits, STAKE_WAITING, mandate_limit, time_of};
+use crate::billing::{ChargedItem, MandateLimits, RequestedLimits, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodAmount,
@@ -138,7 +138,7 @@ fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Option<StakeR
         payer_key: payer.public_key.clone(),
         amount: stake.missing(),
         subject: stake.id.to_string(),
-        waiting: STAKE_WAITING,
+        waiting: stake.waiting(),
         reference: payable.session.id.to_string(),
         nonce: nonce.wrapping_add(1),
     })

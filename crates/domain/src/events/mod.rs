@@ -35,7 +35,7 @@ pub enum Topic {
     CheckCard,
     /// Delete a customer at a card processor, because the customer's data was erased. Payload: `method`, `customer`, an id of the processor.
     DeleteProviderCustomer,
-    /// Notify open pages. Payload: `event` and ids only, since the channel is public.
+    /// Notify open pages. Payload: `event` and ids only, since the channel is public; for a step of a review also the `status` after it.
     Realtime,
     /// End a connect session whose transactions the network has decided about. Payload: `token`, which is secret.
     ConcludeConnect,
@@ -43,6 +43,8 @@ pub enum Topic {
     ConnectUpdate,
     /// Run the checks of an uploaded version. Payload: `version`.
     CheckVersion,
+    /// Order the checks of the versions that contain some content, from one on. Payload: `sha256`, `after`.
+    CheckContaining,
     /// Publish a version whose publication is scheduled. Payload: `version`.
     PublishVersion,
     /// Email the owner about a finding. The payload is that of the finding.
@@ -51,10 +53,14 @@ pub enum Topic {
     TokenMail,
     /// Email a developer or a reviewer about a step of a review. Payload: `entry`, `to`.
     ReviewMail,
+    /// Email an owner or a developer about a passport that a deposit has granted. Payload: `passport`, `to`.
+    DeveloperMail,
+    /// Email a beneficiary about a sale. Payload: `invoice`, `to`; without `to`, it goes to the owner of the store.
+    SaleMail,
 }
 
 impl Topic {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -70,10 +76,13 @@ impl Topic {
         Self::ConcludeConnect,
         Self::ConnectUpdate,
         Self::CheckVersion,
+        Self::CheckContaining,
         Self::PublishVersion,
         Self::OwnerMail,
         Self::TokenMail,
         Self::ReviewMail,
+        Self::DeveloperMail,
+        Self::SaleMail,
     ];
 
     #[must_use]
@@ -94,10 +103,13 @@ impl Topic {
             Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
             Self::CheckVersion => "check_version",
+            Self::CheckContaining => "check_containing",
             Self::PublishVersion => "publish_version",
             Self::OwnerMail => "owner_mail",
             Self::TokenMail => "token_mail",
             Self::ReviewMail => "review_mail",
+            Self::DeveloperMail => "developer_mail",
+            Self::SaleMail => "sale_mail",
         }
     }
 

@@ -1,5 +1,5 @@
-//! Realtime messages for open pages. Anybody can join the channel of events, so it carries only event names and ids, and each event only to
-//! the pages of its audience.
+//! Realtime messages for open pages. Anybody can join the channel of events, so it carries only event names and ids, with an event about a
+//! review also the status after it, and each event only to the pages of its audience.
 
 use crate::shared::Timestamp;
 use async_trait::async_trait;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicEvent {
-    /// `checkout.session.completed`, `invoice.paid`.
+    /// `checkout.session.completed`, `invoice.paid`, `blocklet.reviewed`.
     pub name: String,
     pub ids: BTreeMap<String, String>,
     pub audience: Audience,

@@ -21,6 +21,8 @@ pub enum Account {
     CustomerBalance,
     /// Refunds and payouts that are not sent yet.
     RefundsPayable,
+    /// The shares of sales that are owed to a beneficiary, by DID. A debit balance is what they owe: sales were refunded after a payout.
+    Payable(String),
     /// Settled amounts that differ from the requested ones, until they are resolved.
     Suspense,
     Revenue,
@@ -39,6 +41,12 @@ impl Account {
         Self::StakesHeld(method.to_string())
     }
 
+    /// `beneficiary`: a DID.
+    #[must_use]
+    pub fn payable(beneficiary: &str) -> Self {
+        Self::Payable(beneficiary.to_owned())
+    }
+
     /// The name in the notation of accounting tools: `assets:cash:{method}`, `income:revenue`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -50,6 +58,7 @@ impl Account {
             Self::StakesPayable => "liabilities:stakes_payable".to_owned(),
             Self::CustomerBalance => "liabilities:customer_balance".to_owned(),
             Self::RefundsPayable => "liabilities:refunds_payable".to_owned(),
+            Self::Payable(beneficiary) => format!("liabilities:payable:{beneficiary}"),
             Self::Suspense => "liabilities:suspense".to_owned(),
             Self::Revenue => "income:revenue".to_owned(),
             Self::Fees => "expenses:fees".to_owned(),
@@ -63,6 +72,9 @@ impl Account {
         }
         if let Some(method) = name.strip_prefix("assets:stakes_held:") {
             return Some(Self::StakesHeld(method.to_owned()));
+        }
+        if let Some(beneficiary) = name.strip_prefix("liabilities:payable:") {
+            return Some(Self::Payable(beneficiary.to_owned()));
         }
         let fixed = [
             Self::Receivable,
@@ -164,10 +176,17 @@ pub enum EntryType {
     /// The part of a dashboard refund that exceeds the invoice lines, or what a network sent beyond a refund or payout. Subject: the
     /// network's reference.
     DashboardRefund,
+    /// What an invoice has brought was distributed to beneficiaries, or taken back from them. Subject: the invoice and the number of its
+    /// booking.
+    SaleShares,
+    /// A payout to a beneficiary was recorded. Subject: the payout.
+    SharePayout,
+    /// A recorded payout to a beneficiary was taken back. Subject: the reversal.
+    SharePayoutReversed,
 }
 
 impl EntryType {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::InvoiceFinalized,
         Self::Payment,
         Self::BalanceApplied,
@@ -190,6 +209,9 @@ impl EntryType {
         Self::SuspenseReceived,
         Self::SuspenseResolved,
         Self::DashboardRefund,
+        Self::SaleShares,
+        Self::SharePayout,
+        Self::SharePayoutReversed,
     ];
 
     #[must_use]
@@ -217,6 +239,9 @@ impl EntryType {
             Self::SuspenseReceived => "suspense_received",
             Self::SuspenseResolved => "suspense_resolved",
             Self::DashboardRefund => "dashboard_refund",
+            Self::SaleShares => "sale_shares",
+            Self::SharePayout => "share_payout",
+            Self::SharePayoutReversed => "share_payout_reversed",
         }
     }
 
@@ -335,6 +360,7 @@ mod tests {
             Account::StakesPayable,
             Account::CustomerBalance,
             Account::RefundsPayable,
+            Account::Payable("z1abc".into()),
             Account::Suspense,
             Account::Revenue,
             Account::Fees,

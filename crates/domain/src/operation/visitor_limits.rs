@@ -27,7 +27,7 @@ pub struct VisitorLimits {
     pub unsubmitted_sessions: u32,
     /// How many orders are kept that expired unpaid and are older than [`UNPAID_ORDER_AGE_MIN`].
     pub unpaid_orders: u32,
-    /// How many connect sessions are kept in which no wallet has signed anything.
+    /// How many connect sessions are kept in which no wallet has signed anything, and how many sessions of developers' tools.
     pub connect_sessions: u32,
     /// How many submitted orders of one visitor can wait for their payment in live mode. In test mode, it is ten times as many.
     pub waiting_orders: u32,
@@ -96,15 +96,17 @@ pub enum VisitorTable {
     UnsubmittedSessions,
     /// Connect sessions in which no wallet has signed anything, and those that have ended.
     ConnectSessions,
+    /// Sessions in which a developer's tool waits for an answer.
+    ToolSessions,
 }
 
 impl VisitorTable {
-    const ALL: [Self; 2] = [Self::UnsubmittedSessions, Self::ConnectSessions];
+    const ALL: [Self; 3] = [Self::UnsubmittedSessions, Self::ConnectSessions, Self::ToolSessions];
 
     const fn limit(self, limits: &VisitorLimits) -> u32 {
         match self {
             Self::UnsubmittedSessions => limits.unsubmitted_sessions,
-            Self::ConnectSessions => limits.connect_sessions,
+            Self::ConnectSessions | Self::ToolSessions => limits.connect_sessions,
         }
     }
 }

@@ -19,6 +19,9 @@ pub enum Description {
     OverdraftFee,
     DepositForfeited,
     DepositReturned,
+    /// Of a developer, for their membership or an app.
+    DeveloperDeposit,
+    DeveloperDepositReturned,
     TopUp,
 }
 
@@ -38,6 +41,8 @@ impl Description {
             Self::OverdraftFee => "overdraft_fee",
             Self::DepositForfeited => "deposit_forfeited",
             Self::DepositReturned => "deposit_returned",
+            Self::DeveloperDeposit => "deposit_developer",
+            Self::DeveloperDepositReturned => "deposit_developer_returned",
             Self::TopUp => "top_up",
         }
     }
@@ -57,6 +62,8 @@ impl Description {
             "overdraft_fee" => Self::OverdraftFee,
             "deposit_forfeited" => Self::DepositForfeited,
             "deposit_returned" => Self::DepositReturned,
+            "deposit_developer" => Self::DeveloperDeposit,
+            "deposit_developer_returned" => Self::DeveloperDepositReturned,
             "top_up" => Self::TopUp,
             _ => return None,
         })
@@ -98,6 +105,8 @@ mod tests {
             ("overdraft_fee", false),
             ("deposit_forfeited", false),
             ("deposit_returned", false),
+            ("deposit_developer", false),
+            ("deposit_developer_returned", false),
             ("top_up", false),
         ] {
             let read = Description::of_code(code, name()).expect("a description");

@@ -21,8 +21,9 @@ const CONCURRENCY: usize = 16;
 /// How long a batch owns the attempts that it has claimed. 200 attempts, 16 at a time, fit into it if each makes three network calls of at
 /// most 10 s. An attempt that waited longer for a slot is queried, but a signed transaction is left to the next batch.
 const BATCH_LEASE: Duration = Duration::from_secs(420);
-/// How long a first sending owns its attempt, so that the reconciler does not send it concurrently.
-pub(super) const FIRST_SEND_LEASE: Duration = Duration::from_secs(30);
+/// How long a first sending owns its attempt, so that the reconciler does not send it concurrently. It makes at most three network calls of
+/// at most 10 s.
+pub(super) const FIRST_SEND_LEASE: Duration = Duration::from_secs(40);
 /// The interval in which polling pages can trigger a network query.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.

@@ -10,6 +10,7 @@ mod product_admin;
 mod product_names;
 mod recurring;
 mod replace;
+mod shares;
 mod stake;
 mod tiers;
 mod unit_pricing;
@@ -24,6 +25,7 @@ pub use product_admin::*;
 pub use product_names::*;
 pub use recurring::*;
 pub use replace::*;
+pub use shares::*;
 pub use stake::*;
 pub use tiers::*;
 pub use unit_pricing::*;
@@ -285,6 +287,10 @@ pub trait Prices: Send {
         to: &StockReservation,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
+    /// Inserts the shares of a new price. They never change.
+    async fn insert_shares(&mut self, price: &PriceId, shares: &[PriceShare]) -> Result<(), StorageError>;
+    /// The shares of these prices, as their developers have ordered them; prices without any are left out.
+    async fn shares_of(&mut self, prices: &[PriceId]) -> Result<BTreeMap<PriceId, Vec<PriceShare>>, StorageError>;
     /// Sets `quantity_available`. False: more than that is sold already.
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError>;
     /// Changes `quantity_available` by a signed step. False: the result would be below the sold quantity, or 0, which would mean unlimited.

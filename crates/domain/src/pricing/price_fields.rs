@@ -54,8 +54,8 @@ pub struct PriceFields {
     pub metadata: Option<Metadata>,
 }
 
-/// Creates a price of a product.
-pub(super) async fn new_price(
+/// Creates a price of a product, in a unit of work that holds the management lock.
+pub async fn new_price(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     product: &Product,

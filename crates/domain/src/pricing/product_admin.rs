@@ -81,6 +81,21 @@ pub async fn create_product(
     fields: ProductFields,
     prices: Vec<PriceFields>,
 ) -> Result<ProductId, CreateProductError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.lock(MANAGEMENT).await?;
+    let product = new_product(ctx, unit.as_mut(), mode, fields, prices).await?;
+    unit.commit().await?;
+    Ok(product.id)
+}
+
+/// As [`create_product`], in a unit of work that holds the management lock.
+pub async fn new_product(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    mode: Mode,
+    fields: ProductFields,
+    prices: Vec<PriceFields>,
+) -> Result<Product, CreateProductError> {
     check_count("prices", prices.len() as u64, LIST_MAX as u64)?;
     if fields.name.is_none() {
         return Err(InputError::Required("name").into());
@@ -106,20 +121,17 @@ pub async fn create_product(
         created_at: now,
         updated_at: now,
     };
-    let mut unit = ctx.store.begin().await?;
-    unit.lock(MANAGEMENT).await?;
-    let product = with_references(unit.as_mut(), with_texts(blank, &fields)?, &fields).await?;
+    let product = with_references(unit, with_texts(blank, &fields)?, &fields).await?;
     let mut product = with_metadata(product, fields.metadata)?;
     unit.products().insert(&product).await?;
     for fields in prices {
-        let price = new_price(ctx, unit.as_mut(), &product, fields).await?;
+        let price = new_price(ctx, unit, &product, fields).await?;
         product.default_price_id.get_or_insert(price.id);
     }
     if product.default_price_id.is_some() {
         unit.products().update(&product).await?;
     }
-    unit.commit().await?;
-    Ok(product.id)
+    Ok(product)
 }
 
 #[tracing::instrument(skip_all, fields(product = %id))]

@@ -1,7 +1,7 @@
 //! Replaces a price whose amounts are fixed by a new one.
 
 use super::change_price::{edited, write_stock};
-use super::{EditPriceError, Price, PriceFields, Product};
+use super::{EditPriceError, Price, PriceFields, PriceShare, Product};
 use crate::context::Context;
 use crate::shared::PriceId;
 use crate::storage::UnitOfWork;
@@ -9,8 +9,19 @@ use crate::storage::UnitOfWork;
 /// Creates the replacement of a price, with the fields that differ, and archives the price. The replacement takes over its lookup key,
 /// its place as an upsell and as its product's default, and shares its stock: both sell from the same quantity, so that neither a session
 /// that reserved stock at the old price nor a refund can oversell the new one. The caller holds the management lock and moves the links.
-pub async fn replace(ctx: &Context, unit: &mut dyn UnitOfWork, old: Price, fields: PriceFields) -> Result<Price, EditPriceError> {
+/// `shares`: those of the replacement; `None`: those of the old price.
+pub async fn replace(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    old: Price,
+    fields: PriceFields,
+    shares: Option<&[PriceShare]>,
+) -> Result<Price, EditPriceError> {
     let now = ctx.now();
+    let shares = match shares {
+        Some(shares) => shares.to_vec(),
+        None => unit.prices().shares_of(std::slice::from_ref(&old.id)).await?.remove(&old.id).unwrap_or_default(),
+    };
     let stock = fields.quantity_available;
     let blank = Price {
         id: PriceId::new(now, ctx.random.as_ref()),
@@ -25,6 +36,7 @@ pub async fn replace(ctx: &Context, unit: &mut dyn UnitOfWork, old: Price, field
     let archived = Price { active: false, replaced_by: Some(new.id.clone()), lookup_key: None, updated_at: now, ..old };
     unit.prices().update(&archived).await?;
     unit.prices().insert(&new).await?;
+    unit.prices().insert_shares(&new.id, &shares).await?;
     write_stock(unit, &new.id, stock, now).await?;
     let of_product = unit.prices().of_products(std::slice::from_ref(&new.product_id)).await?;
     for source in of_product.into_iter().filter(|source| source.upsells_to.as_ref() == Some(&archived.id)) {

@@ -32,11 +32,21 @@ pub enum Obstacle {
     Deposit,
     /// The user has a balance with the store.
     Balance,
+    /// A share of sales was not paid out to the user yet.
+    Earnings,
 }
 
 impl Obstacle {
-    pub const ALL: [Self; 7] =
-        [Self::Role, Self::ActiveSubscription, Self::UnpaidInvoice, Self::MoneyInFlight, Self::OpenDispute, Self::Deposit, Self::Balance];
+    pub const ALL: [Self; 8] = [
+        Self::Role,
+        Self::ActiveSubscription,
+        Self::UnpaidInvoice,
+        Self::MoneyInFlight,
+        Self::OpenDispute,
+        Self::Deposit,
+        Self::Balance,
+        Self::Earnings,
+    ];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -48,6 +58,7 @@ impl Obstacle {
             Self::OpenDispute => "open_dispute",
             Self::Deposit => "deposit",
             Self::Balance => "balance",
+            Self::Earnings => "earnings",
         }
     }
 }
@@ -76,13 +87,15 @@ pub trait PersonalData: Send {
     async fn obstacles(&mut self, did: &Did) -> Result<Vec<Obstacle>, StorageError>;
     /// Removes name, email, phone and address of the user and of their customers, the contacts of their checkout sessions, their saved
     /// cards and authorizations, the names and cards that payments were made with, and all logins. Invoices, credit notes and the journal
-    /// stay as they are; so do the networks' ids of payments, by which they are refunded and disputed, and the DID, under which all of this
-    /// is kept. Returns the customers that providers still have; each is returned by one erasure.
+    /// stay as they are; so do the shares of prices and sales with the payouts to the user, the networks' ids of payments, by which they are
+    /// refunded and disputed, and the DID, under which all of this is kept. Returns the customers that providers still have; each is
+    /// returned by one erasure.
     async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError>;
     /// Examines users who were last examined before `before`, at most `limit`, and deletes those who have nothing in the store and have not
-    /// changed since then. Must keep a user who has a passport, even a revoked one, a login, an entitlement or an app, or one of whose
-    /// customers is named by anything: an order, a payment, an invoice, a subscription, an active authorization, a deposit, a balance. A user
-    /// is deleted together with all of their customers, or not at all.
+    /// changed since then. Must keep a user who is blocked or has a passport, even a revoked one, a login, a signed-in computer, an access
+    /// token, a trusted publisher, an entitlement, an app or a share of a sale, or one of whose customers is named by anything: an order, a
+    /// payment, an invoice, a subscription, an active authorization, a deposit, a balance. A user is deleted together with all of their
+    /// customers and agreements, or not at all.
     async fn delete_unused_users(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<ExaminedUsers, StorageError>;
 }
 

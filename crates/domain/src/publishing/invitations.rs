@@ -1,6 +1,8 @@
 //! Becoming a developer, a reviewer or an administrator by invitation: a link that one user can use once.
 
+use super::staking::end_passport;
 use crate::access::{Caller, Did, Passport, Role, TokenHash};
+use crate::billing::ReleaseReason;
 use crate::context::Context;
 use crate::shared::{InvitationId, PassportId, StorageError, Timestamp};
 use crate::storage::{MANAGEMENT, UnitOfWork};
@@ -72,7 +74,7 @@ pub trait Invitations: Send {
 }
 
 /// Whether somebody with these passports decides who has a role: owners about all but owners, admins about developers and reviewers.
-fn manages(passports: &[Passport], role: Role) -> bool {
+pub(super) fn manages(passports: &[Passport], role: Role) -> bool {
     let highest = passports.iter().map(|passport| passport.role).max();
     match role {
         Role::Developer | Role::Reviewer => highest.is_some_and(Role::is_admin),
@@ -135,6 +137,8 @@ pub enum AcceptError {
     Expired,
     #[error("You already have this role")]
     Held(Role),
+    #[error("Your access to this store has been revoked")]
+    Blocked,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -168,11 +172,15 @@ pub async fn accept_invitation(ctx: &Context, user: &Did, token: &TokenHash) -> 
     if unit.users().passports(user).await?.iter().any(|passport| passport.role == invitation.role) {
         return Err(AcceptError::Held(invitation.role));
     }
+    if unit.users().blocked_at(user).await?.is_some() {
+        return Err(AcceptError::Blocked);
+    }
     if !unit.invitations().accept(&invitation.id, user, now).await? {
         return Err(AcceptError::Used);
     }
     let id = PassportId::new(now, ctx.random.as_ref());
-    let passport = Passport { id, holder: user.clone(), role: invitation.role, issued_at: now, revoked_at: None };
+    let (holder, role) = (user.clone(), invitation.role);
+    let passport = Passport { id, holder, role, issued_at: now, revoked_at: None, stake_id: None };
     unit.users().issue_passport(&passport).await?;
     unit.commit().await?;
     Ok(passport)
@@ -203,8 +211,8 @@ pub async fn revoke_invitation(ctx: &Context, by: &Caller, id: &InvitationId) ->
     Ok(())
 }
 
-/// Revokes a passport. Its access tokens end with it; published apps stay. The passport of an owner is not revoked this way, so that the
-/// store always has one.
+/// Revokes a passport. Its access tokens end with it, and the deposit by which it was obtained is returned after its waiting time;
+/// published apps stay. The passport of an owner is not revoked this way, so that the store always has one.
 #[tracing::instrument(skip_all)]
 pub async fn withdraw_passport(ctx: &Context, by: &Caller, id: &PassportId) -> Result<(), WithdrawError> {
     let mut unit = ctx.store.begin().await?;
@@ -214,7 +222,7 @@ pub async fn withdraw_passport(ctx: &Context, by: &Caller, id: &PassportId) -> R
     if !manages(&by.passports, passport.role) {
         return Err(WithdrawError::NotAllowed);
     }
-    if !unit.users().revoke_passport(id, ctx.now()).await? {
+    if !end_passport(ctx, unit.as_mut(), &passport, ReleaseReason::ReturnedByStore).await? {
         return Err(WithdrawError::NotFound);
     }
     unit.commit().await?;
@@ -233,6 +241,7 @@ mod tests {
             role,
             issued_at: Timestamp::from_seconds(0),
             revoked_at: None,
+            stake_id: None,
         };
         let managed = |role| Role::ALL.into_iter().filter(|other| manages(&[passport(role)], *other)).collect::<Vec<_>>();
         assert_eq!(managed(Role::Owner), [Role::Developer, Role::Reviewer, Role::Admin]);

@@ -2,10 +2,16 @@
 //! working.
 
 use super::bundle::{OfferedVersions, UploadedVersion, default_version};
-use super::publication::{Listing, PublishPorts, read_listing, show_app};
-use super::review::{Refusal, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, actor_of, lock_involved, take_in};
+use super::publication::{Listing, PublishPorts, read_listing, refuse_blocked, show_app};
+use super::review::{
+    EntryKind, Involved, Refusal, ReviewActor, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, actor_of, lock_involved,
+    take_in, tell_developer,
+};
+use super::staking::{forfeit_app_deposits, lacks_app_deposit};
 use crate::access::{Caller, Did, Role};
 use crate::context::Context;
+use crate::shared::StorageError;
+use crate::storage::UnitOfWork;
 use crate::store::Availability;
 use semver::Version;
 
@@ -13,7 +19,8 @@ use semver::Version;
 /// shows the texts of the version that new installs get then.
 ///
 /// # Errors
-/// The caller does not see the version, or may not take the step; [`ReviewError::Contended`] if another version was published or yanked
+/// The caller does not see the version, or may not take the step, or the app would be offered again without its deposit, or the version
+/// that is brought back or rolled back to contains blocked content; [`ReviewError::Contended`] if another version was published or yanked
 /// meanwhile. Then nothing has changed.
 #[tracing::instrument(skip_all, fields(app = %app, version = %version))]
 pub async fn change_offer(
@@ -36,6 +43,15 @@ pub async fn change_offer(
         return Err(Refusal::PreRelease.into());
     }
     let taken = take_in(ctx, unit.as_mut(), &involved, step).await?;
+    if matches!(step, Step::UndoYank | Step::RollBack) {
+        let stored = unit.uploads().find_version_by_id(&taken.id).await?.ok_or(ReviewError::NotFound)?;
+        refuse_blocked(unit.as_mut(), &stored).await?;
+    }
+    // The deposit of an app that offers nothing can be taken back without a block.
+    let offers_again = matches!(step, Step::UndoYank) && unit.uploads().offered(app).await?.versions.len() == 1;
+    if offers_again && lacks_app_deposit(unit.as_mut(), app).await? {
+        return Err(ReviewError::DepositRequired);
+    }
     match step {
         Step::RollBack => {
             let offered = unit.uploads().offered(app).await?;
@@ -97,34 +113,72 @@ fn change(offered: &mut OfferedVersions, version: &Version, step: &Step) {
 }
 
 /// Blocks an app: it leaves the catalogue, nobody downloads or buys it, and its developer neither uploads nor publishes, but reads the
-/// reason in the thread of `version`.
+/// reason in the thread of `version`. `forfeits`: the store also keeps the deposit for the app, once its network has moved it. The deposit of
+/// an app that is blocked already can be kept later, for the reason that is then the one of the block.
 ///
 /// # Errors
-/// The caller is no administrator, or the app is blocked already, or the reason is missing or too long.
-#[tracing::instrument(skip_all, fields(app = %app))]
-pub async fn block_app(ctx: &Context, caller: &Caller, app: &Did, version: &Version, reason: &str) -> Result<ReviewedApp, ReviewError> {
+/// The caller is no administrator, or the app is blocked already and `forfeits` is false, or the reason is missing or too long, or there is
+/// no deposit to keep. Then nothing has changed.
+#[tracing::instrument(skip_all, fields(app = %app, forfeits))]
+pub async fn block_app(
+    ctx: &Context,
+    caller: &Caller,
+    app: &Did,
+    version: &Version,
+    reason: &str,
+    forfeits: bool,
+) -> Result<ReviewedApp, ReviewError> {
     let mut unit = ctx.store.begin().await?;
     let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
-    take_in(ctx, unit.as_mut(), &involved, &Step::Block { reason: reason.to_owned() }).await?;
     let reason = reason.trim();
-    unit.reviews().set_block(app, Some(reason), ctx.now()).await?;
-    unit.apps().set_availability(app, Availability::Blocked).await?;
+    match block(ctx, unit.as_mut(), &involved, reason).await {
+        Err(ReviewError::Refused(Refusal::AlreadyBlocked)) if forfeits => {
+            unit.reviews().set_block(app, Some(reason), ctx.now()).await?;
+            tell_developer(ctx, unit.as_mut(), &involved, EntryKind::DepositKept, reason).await?;
+        }
+        blocked => blocked?,
+    }
+    if forfeits {
+        forfeit_app_deposits(ctx, unit.as_mut(), app).await?;
+    }
     unit.commit().await?;
     Ok(ReviewedApp { block_reason: Some(reason.to_owned()), ..involved.app })
+}
+
+async fn block(ctx: &Context, unit: &mut dyn UnitOfWork, involved: &Involved, reason: &str) -> Result<(), ReviewError> {
+    take_in(ctx, unit, involved, &Step::Block { reason: reason.to_owned() }).await?;
+    unit.reviews().set_block(&involved.app.did, Some(reason), ctx.now()).await?;
+    Ok(unit.apps().set_availability(&involved.app.did, Availability::Blocked).await?)
+}
+
+/// Blocks an app by the store itself, in the thread of its highest published version. Nothing changes if it has none, or is blocked
+/// already. The caller has locked the app.
+pub(super) async fn block_by_store(ctx: &Context, unit: &mut dyn UnitOfWork, app: ReviewedApp, reason: &str) -> Result<(), StorageError> {
+    let Some(version) = unit.uploads().published(&app.did).await?.into_iter().max() else { return Ok(()) };
+    let Some(version) = unit.reviews().find(&app.did, &version).await? else { return Ok(()) };
+    let actor = ReviewActor { did: app.owner.clone(), role: ReviewRole::System };
+    match block(ctx, unit, &Involved { app, version, actor }, reason).await {
+        Ok(()) | Err(ReviewError::Refused(Refusal::AlreadyBlocked)) => Ok(()),
+        Err(ReviewError::Storage(error)) => Err(error),
+        Err(error) => Err(StorageError::Driver(Box::new(error))),
+    }
 }
 
 /// Ends the block of an app. It returns to the catalogue if a version is offered.
 ///
 /// # Errors
-/// The caller is no administrator, or the app is not blocked.
+/// The caller is no administrator, or the app is not blocked, or it would be offered without the deposit that the store requires.
 #[tracing::instrument(skip_all, fields(app = %app))]
 pub async fn unblock_app(ctx: &Context, caller: &Caller, app: &Did, version: &Version) -> Result<ReviewedApp, ReviewError> {
     let mut unit = ctx.store.begin().await?;
     let involved = lock_involved(unit.as_mut(), caller, app, version).await?;
     take_in(ctx, unit.as_mut(), &involved, &Step::Unblock).await?;
     unit.reviews().set_block(app, None, ctx.now()).await?;
-    let offered = unit.uploads().offered(app).await?;
-    let availability = if offered.current().is_some() { Availability::Available } else { Availability::Withdrawn };
+    let is_offered = unit.uploads().offered(app).await?.current().is_some();
+    if is_offered && lacks_app_deposit(unit.as_mut(), app).await? {
+        return Err(ReviewError::DepositRequired);
+    }
+    let availability = if is_offered { Availability::Available } else { Availability::Withdrawn };
     unit.apps().set_availability(app, availability).await?;
     unit.commit().await?;
     Ok(ReviewedApp { block_reason: None, ..involved.app })

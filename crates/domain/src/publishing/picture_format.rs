@@ -32,6 +32,17 @@ impl PictureFormat {
         }
     }
 
+    /// The format of a picture that was checked when it was uploaded, by its first bytes.
+    #[must_use]
+    pub const fn of_head(head: &[u8]) -> Self {
+        match head {
+            [0x89, b'P', b'N', b'G', ..] => Self::Png,
+            [0xff, 0xd8, 0xff, ..] => Self::Jpeg,
+            [b'R', b'I', b'F', b'F', ..] => Self::Webp,
+            _ => Self::Svg,
+        }
+    }
+
     /// The format that the name of a file promises.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {

@@ -2,11 +2,14 @@
 
 use super::named::named;
 use super::picture_format::PictureFormat;
+use super::trusted::{GITHUB_ISSUER, GITLAB_ISSUER, is_issuer_address};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// The most decimals of a stake, a price or a share (SPEC.md 9: default amount precision).
 pub const MAX_DECIMALS: u32 = 6;
+/// The largest bundle that a store can allow, in MiB.
+pub const BUNDLE_MAX_MB: u32 = 2_000;
 
 named! {
     /// How a user becomes a developer.
@@ -68,6 +71,10 @@ pub struct Preferences {
     pub price_max: Decimal,
     /// The part of each sale that the store keeps, from 0 to 1.
     pub store_share: Decimal,
+    /// The addresses of issuers of CI tokens with the claims of GitHub Actions. Without any issuer, CI publishes with access tokens only.
+    pub github_issuers: Vec<String>,
+    /// As `github_issuers`, with the claims of GitLab.
+    pub gitlab_issuers: Vec<String>,
 }
 
 impl Default for Preferences {
@@ -92,6 +99,8 @@ impl Default for Preferences {
             price_min: Decimal::new(1, 2),
             price_max: Decimal::new(10_000, 0),
             store_share: Decimal::new(3, 1),
+            github_issuers: vec![GITHUB_ISSUER.to_owned()],
+            gitlab_issuers: vec![GITLAB_ISSUER.to_owned()],
         }
     }
 }
@@ -115,13 +124,20 @@ pub enum PreferenceProblem {
     TooPrecise,
     #[error("may have letters and digits only, at most {max}")]
     Symbol { max: usize },
+    /// No active payment method holds deposits in this currency with these amounts.
+    #[error("is the currency of no payment method that takes these deposits")]
+    NoDeposits,
     /// Both fields have it, because either can be corrected.
     #[error("must not be less than {0}")]
     LessThan(&'static str),
+    #[error("may have at most {max} addresses that begin with https:// and have no slash at the end, each once")]
+    Addresses { max: usize },
 }
 
 /// The longest symbol of a currency, in characters.
 const SYMBOL_MAX: usize = 12;
+/// The most issuers of one kind.
+const ISSUERS_MAX: usize = 10;
 
 /// Collects what is wrong with the fields.
 #[derive(Default)]
@@ -135,6 +151,15 @@ impl Check {
     fn range<T: PartialOrd + ToString>(&mut self, field: &'static str, value: T, min: T, max: T) {
         if value < min || value > max {
             self.fail(field, PreferenceProblem::OutOfRange { min: min.to_string(), max: max.to_string() });
+        }
+    }
+
+    /// Each issuer has one kind of claims.
+    fn issuers(&mut self, field: &'static str, addresses: &[String], others: &[String]) {
+        let distinct: BTreeSet<_> = addresses.iter().collect();
+        let is_valid = addresses.iter().all(|address| is_issuer_address(address) && !others.contains(address));
+        if !is_valid || distinct.len() < addresses.len() || addresses.len() > ISSUERS_MAX {
+            self.fail(field, PreferenceProblem::Addresses { max: ISSUERS_MAX });
         }
     }
 
@@ -162,7 +187,7 @@ impl Preferences {
         check.range("passport_waiting_days", self.passport_stake.waiting_days, 1, 365);
         check.decimal("publish_stake_amount", self.publish_stake.amount, smallest, million);
         check.range("publish_waiting_days", self.publish_stake.waiting_days, 1, 365);
-        check.range("bundle_max_mb", self.bundle_max_mb, 1, 2_000);
+        check.range("bundle_max_mb", self.bundle_max_mb, 1, BUNDLE_MAX_MB);
         check.range("logo_max_kb", self.logo_max_kb, 10, 10_000);
         if self.logo_types.is_empty() {
             check.fail("logo_types", PreferenceProblem::Required);
@@ -181,16 +206,25 @@ impl Preferences {
             check.fail("price_max", PreferenceProblem::LessThan("price_min"));
         }
         check.decimal("store_share", self.store_share, Decimal::ZERO, Decimal::ONE);
+        check.issuers("github_issuers", &self.github_issuers, &[]);
+        check.issuers("gitlab_issuers", &self.gitlab_issuers, &self.github_issuers);
         check.0
     }
 
-    /// Whether the change decides who may publish or what developers stake. It needs a recent sign-in.
+    /// Whether the change decides who may publish, which CI may publish or what developers stake, or lets versions be published without a
+    /// review. It needs a recent sign-in.
     #[must_use]
     pub fn is_sensitive_change(&self, to: &Self) -> bool {
         let sensitive = |preferences: &Self| {
             (preferences.permission_mode, preferences.review_required, preferences.passport_stake, preferences.publish_stake)
         };
-        sensitive(self) != sensitive(to) || self.stake_currency != to.stake_currency || self.store_share != to.store_share
+        let issuers = |preferences: &Self| (preferences.github_issuers.clone(), preferences.gitlab_issuers.clone());
+        let reviews_fewer = self.review_type == ReviewType::EveryVersion && to.review_type == ReviewType::FirstVersion;
+        sensitive(self) != sensitive(to)
+            || reviews_fewer
+            || issuers(self) != issuers(to)
+            || self.stake_currency != to.stake_currency
+            || self.store_share != to.store_share
     }
 }
 
@@ -213,7 +247,7 @@ mod tests {
     #[test]
     fn each_field_outside_its_range_is_named() {
         type Change = fn(&mut Preferences);
-        let cases: [(&str, Change); 16] = [
+        let cases: [(&str, Change); 20] = [
             ("stake_currency", |all| all.stake_currency = String::new()),
             ("stake_currency", |all| all.stake_currency = "A T".to_owned()),
             ("passport_stake_amount", |all| all.passport_stake.amount = Decimal::ZERO),
@@ -230,6 +264,10 @@ mod tests {
             ("image_height_min", |all| all.image_height_min = 8_001),
             ("price_max", |all| all.price_max = Decimal::new(1, 3)),
             ("store_share", |all| all.store_share = Decimal::TWO),
+            ("github_issuers", |all| all.github_issuers = vec!["http://ci.example".to_owned()]),
+            ("github_issuers", |all| all.github_issuers.push(GITHUB_ISSUER.to_owned())),
+            ("gitlab_issuers", |all| all.gitlab_issuers = (0..11).map(|number| format!("https://ci{number}.example")).collect()),
+            ("gitlab_issuers", |all| all.gitlab_issuers.push(GITHUB_ISSUER.to_owned())),
         ];
         for (field, change) in cases {
             let mut changed = Preferences::default();
@@ -247,13 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn only_what_concerns_permission_stakes_and_shares_is_sensitive() {
+    fn only_what_concerns_permission_reviews_issuers_stakes_and_shares_is_sensitive() {
         let (before, mut after) = (Preferences::default(), Preferences::default());
         after.bundle_max_mb = 10;
         after.paid_apps_allowed = true;
         assert!(!before.is_sensitive_change(&after));
         after.passport_stake.waiting_days = 8;
         assert!(before.is_sensitive_change(&after));
+        let fewer = Preferences { review_type: ReviewType::FirstVersion, ..Preferences::default() };
+        assert!(before.is_sensitive_change(&fewer) && !fewer.is_sensitive_change(&before), "more reviews take nothing away");
+        assert!(before.is_sensitive_change(&Preferences { gitlab_issuers: Vec::new(), ..Preferences::default() }));
         assert!(before.is_sensitive_change(&Preferences { permission_mode: PermissionMode::Staking, ..Preferences::default() }));
     }
 }

@@ -1,7 +1,8 @@
 //! Reads and changes the preferences. Two administrators who edit them at once do not overwrite each other: each change names the version
 //! that it is based on.
 
-use super::{PreferenceError, Preferences};
+use super::staking::has_stake_currency;
+use super::{PermissionMode, PreferenceError, PreferenceProblem, Preferences};
 use crate::context::Context;
 use crate::shared::{StorageError, Timestamp};
 use async_trait::async_trait;
@@ -52,6 +53,12 @@ pub async fn change_preferences(ctx: &Context, seen: u64, preferences: Preferenc
     }
     if stored.preferences == preferences {
         return Ok(stored);
+    }
+    // Otherwise nobody could become a developer.
+    let is_checked = preferences.permission_mode == PermissionMode::Staking && stored.preferences.is_sensitive_change(&preferences);
+    if is_checked && !has_stake_currency(ctx, unit.as_mut(), &preferences).await? {
+        let error = PreferenceError { field: "stake_currency", problem: PreferenceProblem::NoDeposits };
+        return Err(ChangePreferencesError::Invalid(vec![error]));
     }
     let record = PreferencesRecord { preferences, version: seen + 1, changed_at: Some(ctx.now()) };
     if !unit.preferences().replace(&record).await? {

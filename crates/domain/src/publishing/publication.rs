@@ -1,17 +1,21 @@
 //! Publishes versions: the state machine agrees, and the catalogue shows what the version says of itself.
 
-use super::bundle::checks::{CheckName, CheckState};
+use super::bundle::checks::{CheckName, CheckResult, CheckState};
 use super::bundle::stored::{read_document, read_file};
-use super::bundle::{AppDids, BundleReader, FileRole, Manifest, UploadedVersion, readme_language};
+use super::bundle::{AppDids, BundleReader, Component, ComponentSource, FileRole, Manifest, UploadedVersion, readme_language};
+use super::digests::reason_against;
+use super::earlier::{Earlier, read_earlier, show_earlier};
 use super::review::{
-    Involved, Refusal, ReviewActor, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, VersionStatus, facts_of, lock_involved,
-    review_need, take_in,
+    Involved, Refusal, ReviewActor, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, Unpublished, VersionStatus, facts_of,
+    is_open, lock_involved, publishes_updates, report_unpublished, review_need, take_in,
 };
+use super::selling::{follow_app, release_prices};
+use super::staking::lacks_app_deposit;
 use crate::access::{Caller, Did, Role};
 use crate::context::Context;
 use crate::shared::{CategoryId, StorageError, Text, Timestamp, VersionId};
 use crate::storage::UnitOfWork;
-use crate::store::{App, AppVersion, Availability, Developer, Files, Screenshot};
+use crate::store::{App, AppVersion, Availability, Developer, Files, Screenshot, VersionComponent, VersionFacts};
 use semver::Version;
 use std::time::Duration;
 
@@ -52,12 +56,23 @@ pub(super) struct Listing {
     screenshots: Vec<Screenshot>,
 }
 
-/// Publishes a version of the caller. If it becomes the one that new installs get, the catalogue shows its texts and pictures. `category`
-/// is needed if no reviewer has chosen one.
+/// What enters the catalogue with a version.
+struct Content {
+    listing: Listing,
+    /// The other versions, if the app enters it.
+    earlier: Vec<Earlier>,
+}
+
+async fn read_content(ctx: &Context, ports: &PublishPorts<'_>, stored: &UploadedVersion) -> Result<Content, StorageError> {
+    Ok(Content { listing: read_listing(ports, stored).await?, earlier: read_earlier(ctx, ports, stored).await? })
+}
+
+/// Publishes a version of the caller. If it becomes the one that new installs get, the catalogue shows its texts and pictures. The terms that
+/// its developer has proposed come into force with a stable version. `category` is needed if no reviewer has chosen one.
 ///
 /// # Errors
-/// The caller does not see the version or is no developer any more, the category is missing or unknown, or the version may not be
-/// published. Then nothing has changed.
+/// The caller does not see the version or is no developer any more, the category is missing or unknown, the version contains blocked
+/// content or was not checked for it, or it may not be published. Then nothing has changed.
 #[tracing::instrument(skip_all, fields(app = %app, version = %version))]
 pub async fn publish_version(
     ctx: &Context,
@@ -69,22 +84,29 @@ pub async fn publish_version(
 ) -> Result<ReviewedVersion, ReviewError> {
     let stored = ctx.store.read().await?.uploads().find_version(app, version).await?.ok_or(ReviewError::NotFound)?;
     // Before the unit of work: the files of a version do not change.
-    let listing = read_listing(ports, &stored).await?;
+    let content = read_content(ctx, ports, &stored).await?;
     let mut unit = ctx.store.begin().await?;
     let mut involved = lock_involved(unit.as_mut(), caller, app, version).await?;
     if involved.actor.role == ReviewRole::AppOwner && !caller.holds(Role::Developer) {
         return Err(ReviewError::NotDeveloper);
     }
+    // The steps that are not legal are refused first, for their own reason.
     let published = take_in(ctx, unit.as_mut(), &involved, &Step::Publish).await?;
+    refuse_unchecked(unit.as_mut(), &stored).await?;
+    refuse_blocked(unit.as_mut(), &stored).await?;
+    if lacks_app_deposit(unit.as_mut(), app).await? {
+        return Err(ReviewError::DepositRequired);
+    }
     if involved.app.category.is_none() {
         let category = category.ok_or(Refusal::CategoryRequired)?;
-        if !unit.apps().categories().await?.iter().any(|counted| counted.category.id == *category) {
+        if !unit.apps().hold_category(category).await? {
             return Err(ReviewError::UnknownCategory);
         }
         unit.reviews().decide(app, category, None).await?;
         involved.app.category = Some(category.clone());
     }
-    show(unit.as_mut(), &involved.app, &stored, listing, ctx.now()).await?;
+    show(unit.as_mut(), &involved.app, &stored, content, ctx.now()).await?;
+    release_prices(ctx, unit.as_mut(), &involved.app, version).await?;
     unit.commit().await?;
     Ok(published)
 }
@@ -99,8 +121,8 @@ pub enum StorePublication {
 }
 
 /// Publishes a version that is scheduled for now or earlier, or whose app has automatic publishing. A version in review is published when it
-/// is approved. If a scheduled version cannot be published for another reason, or one of its checks has failed, its schedule is canceled
-/// and its developer gets an email.
+/// is approved. If it cannot be published for another reason, or one of its checks has failed, its schedule is canceled or, without one, the
+/// reason is recorded, and its developer gets an email.
 ///
 /// # Errors
 /// The storage fails. Then nothing has changed.
@@ -111,12 +133,17 @@ pub async fn publish_by_store(ctx: &Context, ports: &PublishPorts<'_>, id: &Vers
         Due::Not => return Ok(StorePublication::Done),
         Due::Later(at) => return Ok(StorePublication::Later(at)),
         Due::Now => {}
-        Due::Refused => return unschedule(ctx, &stored).await.map(|()| StorePublication::Done),
+        Due::Refused => return give_up(ctx, &stored, Unpublished::ChecksFailed).await.map(|()| StorePublication::Done),
     }
-    let listing = read_listing(ports, &stored).await?;
+    let content = read_content(ctx, ports, &stored).await?;
     let mut unit = ctx.store.begin().await?;
     let Some(involved) = lock_for_store(unit.as_mut(), &stored).await? else { return Ok(StorePublication::Done) };
-    match publish_locked(ctx, unit.as_mut(), &involved, &stored, listing).await {
+    let is_scheduled = involved.version.review.publish_at.is_some();
+    // A new price has ended automatic publishing meanwhile, or its developer has.
+    if !is_scheduled && !involved.app.has_auto_publish(ctx.now()) {
+        return Ok(StorePublication::Done);
+    }
+    let refused = match publish_locked(ctx, unit.as_mut(), &involved, &stored, content).await {
         Ok(()) => {
             unit.commit().await?;
             return Ok(StorePublication::Done);
@@ -125,10 +152,16 @@ pub async fn publish_by_store(ctx: &Context, ports: &PublishPorts<'_>, id: &Vers
         Err(ReviewError::Refused(Refusal::NeedsReview(_) | Refusal::AlreadyInReview)) if is_waiting(&involved.version) => {
             return Ok(StorePublication::Done);
         }
-        Err(error) => tracing::warn!(%error, "a version is not published by the store"),
-    }
+        Err(error) => error,
+    };
+    tracing::warn!(error = %refused, "a version is not published by the store");
     drop(unit);
-    unschedule(ctx, &stored).await.map(|()| StorePublication::Done)
+    match Unpublished::of(&refused) {
+        Some(why) => give_up(ctx, &stored, why).await?,
+        None if is_scheduled => give_up(ctx, &stored, Unpublished::Other).await?,
+        None => {}
+    }
+    Ok(StorePublication::Done)
 }
 
 /// Whether its approval orders the publication again.
@@ -150,7 +183,7 @@ async fn due_publication(ctx: &Context, stored: &UploadedVersion) -> Result<Due,
     let mut unit = ctx.store.read().await?;
     let Some(app) = unit.reviews().find_app(&stored.app).await? else { return Ok(Due::Not) };
     let Some(version) = unit.reviews().find(&stored.app, &stored.version).await? else { return Ok(Due::Not) };
-    if !matches!(version.review.status, VersionStatus::Draft | VersionStatus::Approved) && !is_waiting(&version) {
+    if !is_open(&version) {
         return Ok(Due::Not);
     }
     match version.review.publish_at {
@@ -158,11 +191,10 @@ async fn due_publication(ctx: &Context, stored: &UploadedVersion) -> Result<Due,
         Some(_) => {}
         // The first version is published by its developer. A draft that needs a review waits for it.
         None => {
-            let is_wanted = app.auto_publish_until.is_some_and(|until| until > now);
-            let is_update = !unit.uploads().offered(&app.did).await?.versions.is_empty();
+            let is_update = publishes_updates(unit.as_mut(), &app, now).await?;
             let facts = facts_of(unit.as_mut(), &app, &version).await?;
             let is_allowed = version.review.status == VersionStatus::Approved || review_need(&facts).is_none();
-            if !(is_wanted && is_update && is_allowed) {
+            if !(is_update && is_allowed) {
                 return Ok(Due::Not);
             }
         }
@@ -185,20 +217,45 @@ async fn publish_locked(
     unit: &mut dyn UnitOfWork,
     involved: &Involved,
     stored: &UploadedVersion,
-    listing: Listing,
+    content: Content,
 ) -> Result<(), ReviewError> {
     let is_developer = unit.users().passports(&involved.app.owner).await?.iter().any(|passport| passport.role == Role::Developer);
     if !is_developer {
         return Err(ReviewError::NotDeveloper);
     }
     take_in(ctx, unit, involved, &Step::Publish).await?;
-    show(unit, &involved.app, stored, listing, ctx.now()).await
+    // It can have been blocked after the checks that allowed the publication.
+    refuse_blocked(unit, stored).await?;
+    if lacks_app_deposit(unit, &involved.app.did).await? {
+        return Err(ReviewError::DepositRequired);
+    }
+    show(unit, &involved.app, stored, content, ctx.now()).await?;
+    release_prices(ctx, unit, &involved.app, &stored.version).await
 }
 
-/// Ends the schedule of a version, if it has one.
-async fn unschedule(ctx: &Context, stored: &UploadedVersion) -> Result<(), StorageError> {
+/// A version whose check for blocked content has no result is not published: its files are not listed yet.
+async fn refuse_unchecked(unit: &mut dyn UnitOfWork, version: &UploadedVersion) -> Result<(), ReviewError> {
+    let checks = unit.uploads().checks(&version.id).await?;
+    let is_known = |check: &CheckResult| check.name == CheckName::BlockedDigests && check.state != CheckState::Errored;
+    if checks.iter().any(is_known) { Ok(()) } else { Err(ReviewError::ChecksPending) }
+}
+
+/// A version with blocked content is not offered.
+pub(super) async fn refuse_blocked(unit: &mut dyn UnitOfWork, version: &UploadedVersion) -> Result<(), ReviewError> {
+    reason_against(unit, version).await?.map_or(Ok(()), |reason| Err(ReviewError::BlockedContent(reason)))
+}
+
+/// Ends the schedule of a version that the store cannot publish or, if it has none, tells its developer why.
+async fn give_up(ctx: &Context, stored: &UploadedVersion, why: Unpublished) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
     let Some(involved) = lock_for_store(unit.as_mut(), stored).await? else { return Ok(()) };
+    if involved.version.review.publish_at.is_none() {
+        // Meanwhile its developer can have published it or ended automatic publishing.
+        if is_open(&involved.version) && publishes_updates(unit.as_mut(), &involved.app, ctx.now()).await? {
+            report_unpublished(ctx, unit.as_mut(), &involved, why).await?;
+        }
+        return unit.commit().await;
+    }
     match take_in(ctx, unit.as_mut(), &involved, &Step::Unschedule).await {
         Ok(_) => unit.commit().await,
         Err(ReviewError::Storage(error)) => Err(error),
@@ -242,7 +299,7 @@ pub async fn set_auto_publish(ctx: &Context, caller: &Caller, app: &Did, days: O
 ///
 /// # Errors
 /// The app is not the caller's: [`ReviewError::NotFound`]. The caller is no developer any more and wants to list it.
-#[tracing::instrument(skip_all, fields(app = %app, is_private))]
+#[tracing::instrument(skip_all, fields(app = %app, private = is_private))]
 pub async fn set_private(ctx: &Context, caller: &Caller, app: &Did, is_private: bool) -> Result<ReviewedApp, ReviewError> {
     let mut unit = ctx.store.begin().await?;
     let locked = unit.reviews().lock_app(app).await?.filter(|locked| locked.owner == caller.user.did);
@@ -261,7 +318,7 @@ async fn show(
     unit: &mut dyn UnitOfWork,
     app: &ReviewedApp,
     stored: &UploadedVersion,
-    listing: Listing,
+    Content { listing, earlier }: Content,
     now: Timestamp,
 ) -> Result<(), ReviewError> {
     if stored.version.pre.is_empty() {
@@ -269,23 +326,30 @@ async fn show(
         unit.uploads().roll_back(&app.did, None).await?;
     }
     let offered = unit.uploads().offered(&app.did).await?;
+    let is_new = unit.apps().find(&app.did).await?.is_none();
     if offered.current() == Some(&stored.version) {
         show_app(unit, app, stored, &listing, now).await?;
-    } else if unit.apps().find(&app.did).await?.is_none() {
+    } else if is_new {
         return Ok(());
     }
-    let version = AppVersion {
+    unit.apps().insert_version(&catalogue_version(stored, listing, now, false)).await?;
+    if is_new { show_earlier(unit, stored, earlier).await } else { Ok(()) }
+}
+
+/// A version as the catalogue has it.
+pub(super) fn catalogue_version(stored: &UploadedVersion, listing: Listing, published_at: Timestamp, is_yanked: bool) -> AppVersion {
+    AppVersion {
         id: stored.id.clone(),
-        app: app.did.clone(),
+        app: stored.app.clone(),
         version: stored.version.to_string(),
+        facts: Some(facts_of_listing(&listing)),
         readme: listing.readme,
         changelog: listing.changelog,
         sha256: stored.bundle.clone(),
         size: stored.size,
-        published_at: now,
-        is_yanked: false,
-    };
-    Ok(unit.apps().insert_version(&version).await?)
+        published_at,
+        is_yanked,
+    }
 }
 
 /// Makes the catalogue show what the version that new installs get says of itself.
@@ -322,9 +386,37 @@ pub(super) async fn show_app(
         size: stored.size,
         created_at: now,
         // Offering another version again is no update.
-        updated_at: shown.filter(|shown| shown.version == stored.version.to_string()).map_or(now, |shown| shown.updated_at),
+        updated_at: shown.as_ref().filter(|shown| shown.version == stored.version.to_string()).map_or(now, |shown| shown.updated_at),
     };
-    Ok(unit.apps().show(&row).await?)
+    unit.apps().show(&row).await?;
+    match &shown {
+        Some(shown) => Ok(follow_app(unit, shown, &row, now).await?),
+        None => Ok(()),
+    }
+}
+
+fn facts_of_listing(listing: &Listing) -> VersionFacts {
+    let (manifest, requirements) = (&listing.manifest, &listing.manifest.requirements);
+    VersionFacts {
+        screenshots: listing.screenshots.clone(),
+        license: manifest.license.clone(),
+        website: manifest.homepage.clone(),
+        has_docker: manifest.has_docker,
+        server: requirements.server.clone(),
+        nodejs: requirements.nodejs.clone(),
+        os: requirements.os.clone(),
+        cpu: requirements.cpu.clone(),
+        components: manifest.components.iter().map(component).collect(),
+    }
+}
+
+fn component(component: &Component) -> VersionComponent {
+    let (name, version) = match &component.source {
+        ComponentSource::Url(url) => (url, ""),
+        ComponentSource::Store { name, version, .. } => (name, version.as_str()),
+    };
+    let title = if component.title.is_empty() { name } else { &component.title };
+    VersionComponent { title: title.clone(), version: version.to_owned(), is_required: component.required }
 }
 
 pub(super) async fn read_listing(ports: &PublishPorts<'_>, version: &UploadedVersion) -> Result<Listing, StorageError> {

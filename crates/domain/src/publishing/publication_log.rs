@@ -1,5 +1,5 @@
-//! The public log of publications. It has an entry for each version that was published, yanked or brought back, and for each app that was
-//! blocked or unblocked. An entry contains the hash of the one before it, so that nobody changes or removes an entry unnoticed.
+//! The public log of publications. It has an entry for each version that was published, yanked, brought back or rolled back to, and for each
+//! app that was blocked or unblocked. An entry contains the hash of the one before it, so that nobody changes or removes an entry unnoticed.
 
 use super::bundle::UploadedVersion;
 use super::named::named;
@@ -17,6 +17,8 @@ named! {
         Publish = "publish",
         Yank = "yank",
         UndoYank = "undo_yank",
+        /// New installs get this version instead of the highest one, until the next stable version is published.
+        RollBack = "rollback",
         Block = "block",
         Unblock = "unblock",
     }
@@ -26,7 +28,7 @@ impl PublicationAction {
     /// Whether it concerns one version; otherwise it concerns the app.
     #[must_use]
     pub const fn concerns_version(self) -> bool {
-        matches!(self, Self::Publish | Self::Yank | Self::UndoYank)
+        matches!(self, Self::Publish | Self::Yank | Self::UndoYank | Self::RollBack)
     }
 }
 

@@ -37,6 +37,13 @@ impl OfferedVersions {
         let chosen = self.rolled_back_to.as_ref().filter(|chosen| chosen.pre.is_empty() && self.versions.contains(chosen));
         chosen.or_else(|| default_version(&self.versions))
     }
+
+    /// The version with which another one is compared: the one that new installs get or, of an app of which only pre-releases are offered,
+    /// the highest of them.
+    #[must_use]
+    pub fn base(&self) -> Option<&Version> {
+        self.current().or_else(|| self.versions.iter().max())
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +85,16 @@ mod tests {
             assert_eq!(offered.current(), Some(&versions[expected]), "{chosen:?}");
         }
         assert_eq!(OfferedVersions { versions: Vec::new(), rolled_back_to: Some(version("1.0.0")) }.current(), None);
+    }
+
+    #[test]
+    fn a_version_is_compared_with_a_pre_release_only_if_nothing_else_is_offered() {
+        let base = |versions: &[&str]| {
+            let versions = versions.iter().map(|text| version(text)).collect();
+            OfferedVersions { versions, rolled_back_to: None }.base().cloned()
+        };
+        assert_eq!(base(&["1.0.0", "1.1.0-beta"]), Some(version("1.0.0")));
+        assert_eq!(base(&["1.0.0-beta.2", "1.0.0-beta.1"]), Some(version("1.0.0-beta.2")));
+        assert_eq!(base(&[]), None);
     }
 }

@@ -146,6 +146,37 @@ impl Amount {
         fraction.map_or(grouped.clone(), |fraction| format!("{grouped}.{fraction}"))
     }
 
+    /// Spreads the amount over parts in proportion to them, by the largest remainder; ties go to the earlier part. The results add up to the
+    /// amount, and none exceeds its part.
+    ///
+    /// # Errors
+    /// [`AmountError::Overflow`] when the amount exceeds the sum of the parts, or is a part of a sum of at least 2^127.
+    pub fn spread(self, over: &[Self]) -> Result<Vec<Self>, AmountError> {
+        let sum = Self::sum(over.iter().copied())?;
+        if self > sum {
+            return Err(AmountError::Overflow);
+        }
+        // Nothing is divided, however large the sum is.
+        if self == sum {
+            return Ok(over.to_vec());
+        }
+        if self.is_zero() {
+            return Ok(vec![Self::ZERO; over.len()]);
+        }
+        let shares = over.iter().map(|part| part.times_ratio(self, sum)).collect::<Result<Vec<_>, _>>()?;
+        let mut parts: Vec<_> = shares.iter().map(|share| share.floor).collect();
+        let mut remainder = self.minus(Self::sum(parts.iter().copied())?)?;
+        let mut order: Vec<usize> = (0..over.len()).collect();
+        order.sort_by(|a, b| shares[*b].remainder.cmp(&shares[*a].remainder).then(a.cmp(b)));
+        for place in order {
+            if !remainder.is_zero() && parts[place] < over[place] {
+                parts[place] = parts[place].plus(Self(1))?;
+                remainder = remainder.minus(Self(1))?;
+            }
+        }
+        Ok(parts)
+    }
+
     /// Splits into parts proportional to `weights` by the largest remainder, so that the parts sum to the whole. Ties go to the earlier
     /// part. If all weights are zero, the first part gets the whole; without weights there are no parts.
     pub fn split(self, weights: &[u64]) -> Result<Vec<Self>, AmountError> {
@@ -220,6 +251,20 @@ mod tests {
         assert_eq!(shown(500_000_000_000, 18), "0.000001");
         assert_eq!(shown(199, 2), "1.99");
         assert_eq!(shown(1_000_000, 0), "1,000,000");
+    }
+
+    #[test]
+    fn an_amount_is_spread_over_parts_and_the_whole_exactly_however_large_it_is() {
+        let spread = |amount, over: &[u128]| {
+            let over: Vec<_> = over.iter().copied().map(Amount::new).collect();
+            Amount::new(amount).spread(&over).map(|parts| parts.into_iter().map(Amount::base_units).collect::<Vec<_>>())
+        };
+        assert_eq!(spread(10, &[1, 1, 18]), Ok(vec![1, 0, 9]));
+        assert_eq!(spread(u128::MAX, &[u128::MAX - 7, 0, 7]), Ok(vec![u128::MAX - 7, 0, 7]));
+        assert_eq!(spread(0, &[u128::MAX, 0]), Ok(vec![0, 0]));
+        assert_eq!(spread(0, &[0, 0]), Ok(vec![0, 0]));
+        assert_eq!(spread(0, &[]), Ok(Vec::new()));
+        assert_eq!(spread(3, &[1, 1]), Err(AmountError::Overflow));
     }
 
     proptest! {

@@ -118,6 +118,7 @@ ids! {
     PassportId = "pass_";
     ApiKeyId = "key_";
     InvitationId = "inv_";
+    TrustedPublisherId = "tp_";
     AuditEntryId = "aud_";
     CategoryId = "cat_";
     VersionId = "ver_";
@@ -149,6 +150,7 @@ ids! {
     MandateId = "man_";
     UsageRecordId = "ur_";
     ClockId = "clock_";
+    SharePayoutId = "po_";
 }
 
 #[cfg(test)]

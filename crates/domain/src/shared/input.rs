@@ -41,6 +41,18 @@ pub fn check_text(field: &'static str, text: &str, max: usize) -> Result<String,
     Ok(text.to_owned())
 }
 
+/// As [`check_text`], for a text in one line, of which every character is seen. It may be empty.
+pub fn check_line(field: &'static str, text: &str, max: usize) -> Result<String, InputError> {
+    let text = check_text(field, text, max)?;
+    if text.contains(|letter: char| letter.is_control() || is_invisible(letter)) { Err(InputError::Control(field)) } else { Ok(text) }
+}
+
+/// Whether a character changes the direction of text, or has no width.
+#[must_use]
+pub const fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{61c}')
+}
+
 /// As [`check_text`], for a nonempty text of at most [`NAME_MAX`] characters.
 pub fn check_name(field: &'static str, text: &str) -> Result<String, InputError> {
     let name = check_text(field, text, NAME_MAX)?;
@@ -97,6 +109,15 @@ mod tests {
         assert_eq!(check_name("name", &"a".repeat(201)), Err(InputError::TooLong { field: "name", max: 200 }));
         assert_eq!(check_name("name", " \n"), Err(InputError::Required("name")));
         assert_eq!(check_name("name", "a\0"), Err(InputError::Control("name")));
+    }
+
+    #[test]
+    fn a_line_has_no_character_that_nobody_sees() {
+        assert_eq!(check_line("name", " Ada's laptop 💻 ", 20), Ok("Ada's laptop 💻".to_owned()));
+        assert_eq!(check_line("name", "", 20), Ok(String::new()));
+        for text in ["a\nb", "a\tb", "a\u{202e}b", "\u{200b}a", "a\u{2066}b", "a\u{61c}b"] {
+            assert_eq!(check_line("name", text, 20), Err(InputError::Control("name")), "{text:?}");
+        }
     }
 
     #[test]

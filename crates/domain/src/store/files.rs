@@ -20,6 +20,8 @@ pub trait Files: Send + Sync {
     async fn put_file(&self, sha256: &str, path: &Path) -> Result<(), StorageError>;
     /// Opens the content; `None`: there is no such file.
     async fn open(&self, sha256: &str) -> Result<Option<OpenedFile>, StorageError>;
+    /// As [`Self::open`], from a byte on that is within the file. The size is that of the whole file.
+    async fn open_from(&self, sha256: &str, start: u64) -> Result<Option<OpenedFile>, StorageError>;
     /// Deletes the file, if there is one.
     async fn delete(&self, sha256: &str) -> Result<(), StorageError>;
 }

@@ -1,8 +1,15 @@
 //! Apps, their versions and categories, and entitlements to download them.
 
+mod categories;
 mod files;
+mod version_facts;
 
+pub use categories::{
+    CATEGORIES_MAX, CATEGORY_NAME_MAX, CategoryChange, CategoryError, change_category, create_category, create_default_categories,
+    delete_category,
+};
 pub use files::{FileContent, Files, OpenedFile};
+pub use version_facts::{VersionComponent, VersionFacts};
 
 use crate::access::Did;
 use crate::shared::{
@@ -43,7 +50,7 @@ pub enum Availability {
     Available,
     /// An administrator has blocked it: nobody downloads it.
     Blocked,
-    /// All of its versions were yanked.
+    /// No version is left that new installs get: all are yanked, except for pre-releases.
     Withdrawn,
 }
 
@@ -132,6 +139,21 @@ pub struct AppVersion {
     pub published_at: Timestamp,
     /// Nobody gets it any more.
     pub is_yanked: bool,
+    /// `None`: it is not recorded, and what its app shows counts.
+    pub facts: Option<VersionFacts>,
+}
+
+impl AppVersion {
+    /// What is shown of this version of an app besides its texts.
+    #[must_use]
+    pub fn shown_facts(&self, app: &App) -> VersionFacts {
+        self.facts.clone().unwrap_or_else(|| VersionFacts {
+            screenshots: app.screenshots.clone(),
+            license: app.license.clone(),
+            website: app.website.clone(),
+            ..VersionFacts::default()
+        })
+    }
 }
 
 /// The price of an app in one currency.
@@ -160,8 +182,6 @@ pub struct AppFilter {
     pub category: Option<String>,
     pub free: Option<bool>,
     pub sort: AppSort,
-    /// Lists apps that are not available or not listed as well, for administrators.
-    pub with_unavailable: bool,
 }
 
 /// The right to download an app, one per purchase. An entitlement of a subscription is valid until the subscription has ended or its plan
@@ -197,12 +217,28 @@ pub trait Apps: Send {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError>;
     /// Categories in their order, each with the number of its available apps.
     async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError>;
+    /// As [`Self::categories`], each with the number of all apps that are in it: those that the store does not offer, and those that
+    /// were uploaded and not published, as well.
+    async fn categories_with_all_apps(&mut self) -> Result<Vec<CountedCategory>, StorageError>;
+    /// Whether the category exists. Until the unit of work ends, nobody deletes it.
+    async fn hold_category(&mut self, id: &CategoryId) -> Result<bool, StorageError>;
+    /// Whether the category exists. Until the unit of work ends, no app gets into it.
+    async fn lock_category(&mut self, id: &CategoryId) -> Result<bool, StorageError>;
+    async fn rename_category(&mut self, id: &CategoryId, name: &Text) -> Result<(), StorageError>;
+    /// Puts all categories into this order.
+    async fn order_categories(&mut self, order: &[CategoryId]) -> Result<(), StorageError>;
+    /// Deletes a category that no app is in.
+    async fn delete_category(&mut self, id: &CategoryId) -> Result<(), StorageError>;
+    /// Moves an app of the catalogue to a category. False: it is not in the catalogue.
+    async fn set_category(&mut self, did: &Did, category: &CategoryId) -> Result<bool, StorageError>;
     async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
     /// Inserts the app, or replaces what a version says of it. Links, downloads and the time of the creation stay.
     async fn show(&mut self, app: &App) -> Result<(), StorageError>;
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
     /// Sets whether the app is offered. Nothing happens if it is not in the catalogue.
     async fn set_availability(&mut self, did: &Did, availability: Availability) -> Result<(), StorageError>;
+    /// Sets the payment link that sells the app in a mode; `None`: it is free there. Nothing happens if it is not in the catalogue.
+    async fn set_link(&mut self, did: &Did, mode: Mode, link: Option<&PaymentLinkId>) -> Result<(), StorageError>;
     /// Sets whether lists show the app. Nothing happens if it is not in the catalogue.
     async fn set_listed(&mut self, did: &Did, is_listed: bool) -> Result<(), StorageError>;
     /// Sets whether a version is yanked. Nothing happens if it is not in the catalogue.
@@ -228,6 +264,13 @@ pub struct RevokedPurchase {
     pub at: Timestamp,
 }
 
+/// That somebody has an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// When it ends as its subscription stands: it is set to cancel, or is paused. `None`: no end is known.
+    pub ends_at: Option<Timestamp>,
+}
+
 #[async_trait]
 pub trait Entitlements: Send {
     /// Inserts entitlements, one per (session, app, subscription). Idempotent.
@@ -242,9 +285,13 @@ pub trait Entitlements: Send {
     async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError>;
     /// Ends the suspension of these entitlements.
     async fn reinstate(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId]) -> Result<(), StorageError>;
-    /// Whether the holder may download the app at `now`, or at the time of their test clock. Revoked and suspended entitlements do not
-    /// count. Test and live purchases count in their own mode only.
-    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError>;
+    /// Whether the holder may download the app at `now`, or at the time of their test clock, and until when: the entitlement that ends last
+    /// counts. Revoked and suspended entitlements do not count. Test and live purchases count in their own mode only.
+    async fn validity(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<Option<Validity>, StorageError>;
+    /// As [`Entitlements::validity`], without its end.
+    async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.validity(mode, holder, app, now).await?.is_some())
+    }
     /// The apps among these that the holder may download.
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError>;
     /// The holder's entitlements that are valid at `now`, revoked or suspended; newest first.

@@ -61,8 +61,15 @@ impl WalletRail for Remote {
         Ok(true)
     }
 
-    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
-        self.local.stake_balance(method, currency, payer, subject).await
+    async fn stake_balance(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        payer: &Did,
+        subject: &str,
+        waiting: Duration,
+    ) -> Result<StakeState, RailError> {
+        self.local.stake_balance(method, currency, payer, subject, waiting).await
     }
 
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {

@@ -46,6 +46,7 @@ impl Setup {
             random: Arc::new(SystemRandom),
             networks: Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)),
             handlers: souk_domain::purpose_handlers(),
+            stake_uses: souk_domain::stake_uses(),
             policy: BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(TrustedClock),

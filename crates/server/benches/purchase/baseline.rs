@@ -6,11 +6,7 @@ use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
 use poem::{EndpointExt, Route, Server, handler, post};
 use souk_adapters::persistence::{Database, Sql};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
-use url::Url;
 
 pub const SERVE: &str = "serve-baseline";
 
@@ -39,20 +35,4 @@ pub async fn serve(address: &str) {
     let address = acceptor.local_addr()[0].as_socket_addr().copied().expect("an address");
     println!("http://{address}/");
     Server::new_with_acceptor(acceptor).run(Route::new().at("/", post(insert)).data(database)).await.expect("serves");
-}
-
-/// A running baseline process, which ends when this is dropped.
-pub struct Baseline {
-    _process: Child,
-    pub address: Url,
-}
-
-impl Baseline {
-    pub async fn start(database: &str) -> Self {
-        let mut command = Command::new(std::env::current_exe().expect("this binary"));
-        let mut process = command.args([SERVE, database]).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("starts");
-        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-        let address = lines.next_line().await.expect("reads").expect("an address");
-        Self { _process: process, address: Url::parse(&address).expect("an address") }
-    }
 }

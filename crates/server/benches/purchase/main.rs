@@ -7,6 +7,7 @@ mod baseline;
 #[path = "../../tests/process/buyer.rs"]
 mod buyer;
 mod report;
+mod server;
 #[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/souk.rs"]
 mod souk;

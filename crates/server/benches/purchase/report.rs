@@ -20,7 +20,7 @@ impl Figure {
 
     fn is_met(&self) -> bool {
         let reached = self.ratio().unwrap_or(self.value);
-        if self.unit == "/s" { reached >= self.aim } else { reached <= self.aim }
+        if self.unit.ends_with("/s") { reached >= self.aim } else { reached <= self.aim }
     }
 }
 
@@ -36,7 +36,7 @@ fn target() -> PathBuf {
 pub fn publish(figures: &[Figure]) {
     println!("\n{:<32} {:>10} {:<4} {:>10} {:>7} {:>7}", "", "value", "", "baseline", "ratio", "aim");
     let path = target().join("bench.json");
-    // Keep the measurements of the other set.
+    // Keep the measurements of the other sets.
     let known = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
     let mut json: Map<String, Value> = known.unwrap_or_default();
     for figure in figures {

@@ -1,8 +1,9 @@
 //! Measures submits of the checkout form against the baseline and against idempotent replays.
 
-use crate::baseline::Baseline;
+use crate::baseline::SERVE;
 use crate::buyer::Buyer;
 use crate::report::Figure;
+use crate::server::BaselineServer;
 use crate::souk::Settings;
 use crate::store_client::{CallOptions, StoreClient};
 use reqwest::{Client, Method};
@@ -42,7 +43,7 @@ async fn measure(settings: &Settings, baseline: &str, engine: &str) -> Vec<Figur
     let made = String::from_utf8(made.stdout).expect("text");
     let key = made.split_whitespace().nth(1).expect("a secret").to_owned();
     let souk = settings.start().await;
-    let baseline = Baseline::start(baseline).await;
+    let baseline = BaselineServer::start(&[SERVE, baseline]).await;
     let store = Store::open(&souk.address, key).await;
 
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

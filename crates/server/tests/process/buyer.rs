@@ -77,9 +77,16 @@ pub struct Buyer {
 /// The data of an opened checkout page.
 pub struct CheckoutPage {
     pub session: String,
-    wallet: Choice,
+    /// `None`: it cannot be paid by wallet.
+    wallet: Option<Choice>,
     pub card: Choice,
     publishable: String,
+}
+
+impl CheckoutPage {
+    fn wallet(&self) -> &Choice {
+        self.wallet.as_ref().expect("can be paid by wallet")
+    }
 }
 
 /// A payment method and its currency.
@@ -165,16 +172,13 @@ impl Buyer {
     pub async fn open(&self, link: &str) -> CallResult<CheckoutPage> {
         let path = format!("api/checkout-sessions/start/{link}?livemode=false");
         let body = self.client.post(&path, Some(&self.cookies), json!({})).await?;
-        let method = |kind: &str| {
-            let found = body["paymentMethods"].as_array().into_iter().flatten().find(|method| method["type"] == kind);
-            found.unwrap_or_else(|| panic!("no {kind}: {body}")).clone()
-        };
+        let method = |kind: &str| body["paymentMethods"].as_array().into_iter().flatten().find(|method| method["type"] == kind);
         let ids = |method: &Value| Choice { id: text(&method["id"]), currency: text(&method["default_currency_id"]) };
-        let (wallet, card) = (method("arcblock"), method("stripe"));
+        let (wallet, card) = (method("arcblock"), method("stripe").unwrap_or_else(|| panic!("no card: {body}")));
         Ok(CheckoutPage {
             session: text(&body["checkoutSession"]["id"]),
-            wallet: ids(&wallet),
-            card: ids(&card),
+            wallet: wallet.map(ids),
+            card: ids(card),
             publishable: text(&card["settings"]["stripe"]["publishable_key"]),
         })
     }
@@ -261,7 +265,7 @@ impl Buyer {
     /// Submits the form and pays once. A rejection does not fail the test; the session's status shows the result.
     async fn pay(&self, page: &CheckoutPage, plan: Plan, round: u32) -> CallResult<()> {
         let by_wallet = async |leave| {
-            self.submit(page, &page.wallet).await?;
+            self.submit(page, page.wallet()).await?;
             self.pay_by_wallet(page, leave).await
         };
         let by_card = async |number| {
@@ -274,7 +278,7 @@ impl Buyer {
             Plan::Card(number) => by_card(number).await,
             Plan::CardAfter(first) => by_card(if round == 0 { first } else { GOOD }).await,
             Plan::WalletThenCard => {
-                self.submit(page, &page.wallet).await?;
+                self.submit(page, page.wallet()).await?;
                 by_card(GOOD).await
             }
             Plan::CardThenWallet => {

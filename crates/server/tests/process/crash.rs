@@ -1,9 +1,12 @@
-//! Kills the process at random moments during purchases, then audits the result (invariants 1, 3, 4, 5, 6, 8, 11).
+//! Kills the process at random moments during purchases, then audits the result (invariants 1, 3, 4, 5, 6, 8, 11). `store` does so during
+//! uploads, checks, publications and downloads.
+
+mod store;
 
 use crate::audit::{audit, emails_in, receipts, report};
 use crate::buyer::{Buyer, End, Plan, any_number, below};
 use crate::drain::drain;
-use crate::souk::Settings;
+use crate::souk::{Settings, Souk};
 use crate::store_client::StoreClient;
 use serde_json::json;
 use souk_adapters::persistence::Database;
@@ -13,6 +16,7 @@ use souk_domain::shared::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const BUYERS: u64 = 6;
 /// Maximum lifetime of a process after it has opened, in milliseconds.
@@ -38,23 +42,44 @@ fn rounds() -> u64 {
     setting(ROUNDS).unwrap_or(4).div_ceil(2)
 }
 
+/// A store whose processes are killed. It is removed when this is dropped.
+struct Victim {
+    /// The name of its database's engine.
+    name: &'static str,
+    settings: Settings,
+    /// The address of its database.
+    address: String,
+    _database: Option<TestDatabase>,
+    _folder: TempDir,
+}
+
+impl Victim {
+    fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let address = format!("sqlite://{}", folder.path().join("souk.db").display());
+        Self { name: "SQLite", settings: Settings::sqlite(folder.path()), address, _database: None, _folder: folder }
+    }
+
+    async fn on_postgres() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let database = TestDatabase::postgres().await;
+        let address = database.address().to_owned();
+        let settings = Settings { database: Some(address.clone()), ..Settings::sqlite(folder.path()) };
+        Self { name: "PostgreSQL", settings, address, _database: Some(database), _folder: folder }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_during_purchases_cause_no_double_charge_and_no_loss_on_sqlite() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let settings = Settings::sqlite(folder.path());
-    let database = format!("sqlite://{}", folder.path().join("souk.db").display());
-    run("SQLite", &settings, &database).await;
+    run(&Victim::on_sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_during_purchases_cause_no_double_charge_and_no_loss_on_postgres() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let database = TestDatabase::postgres().await;
-    let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
-    run("PostgreSQL", &settings, database.address()).await;
+    run(&Victim::on_postgres().await).await;
 }
 
-async fn run(name: &str, settings: &Settings, address: &str) {
+async fn run(Victim { name, settings, address, .. }: &Victim) {
     let (seed, rounds) = (seed(), rounds());
     println!("crash test on {name}: {rounds} rounds, {SEED}={seed}");
     let begun = Instant::now();
@@ -99,12 +124,7 @@ async fn run(name: &str, settings: &Settings, address: &str) {
 
 /// Starts a process and kills it after a random time or while it starts. Sometimes a network loses responses.
 async fn kill_once(settings: &Settings, client: &StoreClient, random: &dyn Random) {
-    let starting = settings.spawn();
-    if below(random, 8) == 0 {
-        tokio::time::sleep(Duration::from_millis(below(random, START_MS).into())).await;
-        return starting.kill().await;
-    }
-    let souk = starting.opened().await;
+    let Some(souk) = start_or_kill(settings, random).await else { return };
     client.move_to(vec![souk.address.clone()]);
     for network in ["sandbox/arcblock/faults", "sandbox/stripe/faults"] {
         if below(random, 3) == 0 {
@@ -112,6 +132,22 @@ async fn kill_once(settings: &Settings, client: &StoreClient, random: &dyn Rando
             client.post(network, None, order).await.unwrap_or_else(|error| panic!("the sandbox takes orders: {error:?}; {}", souk.log()));
         }
     }
+    kill_later(souk, client, random).await;
+}
+
+/// Starts a process. `None`: it was killed while it started.
+async fn start_or_kill(settings: &Settings, random: &dyn Random) -> Option<Souk> {
+    let starting = settings.spawn();
+    if below(random, 8) == 0 {
+        tokio::time::sleep(Duration::from_millis(below(random, START_MS).into())).await;
+        starting.kill().await;
+        return None;
+    }
+    Some(starting.opened().await)
+}
+
+/// Kills a process after a random time. From then on the clients wait for the next one.
+async fn kill_later(souk: Souk, client: &StoreClient, random: &dyn Random) {
     tokio::time::sleep(Duration::from_millis(below(random, LIFE_MS).into())).await;
     client.move_to(Vec::new());
     souk.kill().await;

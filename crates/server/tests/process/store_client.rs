@@ -42,13 +42,15 @@ pub struct CallOptions<'a> {
     pub cookies: Option<&'a str>,
     pub json: Option<Value>,
     pub form: Option<&'a [(&'a str, &'a str)]>,
+    /// A body of another type, which is named first.
+    pub body: Option<(&'a str, Vec<u8>)>,
     pub bearer: Option<&'a str>,
     pub key: Option<&'a str>,
 }
 
 /// A client that all visitors share; it follows the store to its new URL after a restart.
 pub struct StoreClient {
-    http: reqwest::Client,
+    pub http: reqwest::Client,
     addresses: watch::Sender<Vec<Url>>,
     turn: AtomicUsize,
     /// Responses with status 500, which must not occur.
@@ -95,6 +97,9 @@ impl StoreClient {
         if let Some(form) = options.form {
             request = request.form(form);
         }
+        if let Some((kind, body)) = options.body {
+            request = request.header("content-type", kind).body(body);
+        }
         let lost = |error: reqwest::Error| CallError::Lost(format!("{error:?}"));
         let begun = Instant::now();
         let response = request.send().await.map_err(lost)?;
@@ -115,6 +120,22 @@ impl StoreClient {
         let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let error = body["error"]["message"].as_str().map_or_else(|| word("error"), ToOwned::to_owned);
         Err(CallError::Rejected { status: status.as_u16(), code: word("code"), error })
+    }
+
+    /// Downloads a file.
+    pub async fn fetch(&self, path: &str, cookies: Option<&str>) -> CallResult<Vec<u8>> {
+        let mut request = self.http.get(self.address().await.join(path).expect("a path"));
+        if let Some(cookies) = cookies {
+            request = request.header("cookie", cookies);
+        }
+        let lost = |error: reqwest::Error| CallError::Lost(format!("{error:?}"));
+        let response = request.send().await.map_err(lost)?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(lost)?;
+        if status == StatusCode::OK {
+            return Ok(bytes.to_vec());
+        }
+        Err(CallError::Rejected { status: status.as_u16(), code: String::new(), error: String::from_utf8_lossy(&bytes).into_owned() })
     }
 
     pub async fn get(&self, path: &str, cookies: Option<&str>) -> CallResult<Value> {

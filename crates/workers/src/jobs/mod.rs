@@ -5,23 +5,26 @@ mod apply_balance;
 mod billing_email;
 mod charge;
 mod check_card;
+mod check_containing;
 mod check_version;
 mod conclude_connect;
 mod confirmation_mail;
 mod connect_update;
 mod delete_provider_customer;
 mod delivery;
+mod developer_mail;
 mod end_refunded;
 mod owner_mail;
 mod publish;
 mod publish_version;
 mod receipt;
 mod review_mail;
+mod sale_mail;
 mod settle;
 mod token_mail;
 
 use async_trait::async_trait;
-use souk_domain::billing::{BillingMailer, ReceiptMailer};
+use souk_domain::billing::{BillingMailer, ReceiptMailer, SaleMailer};
 use souk_domain::context::Context;
 use souk_domain::doctor::OwnerMailer;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
@@ -30,6 +33,7 @@ use souk_domain::operation::RESTORE_PAUSE;
 use souk_domain::publishing::access_tokens::TokenMailer;
 use souk_domain::publishing::bundle::{AppDids, BundleReader, Spool};
 use souk_domain::publishing::review::ReviewMailer;
+use souk_domain::publishing::staking::DeveloperMailer;
 use souk_domain::store::Files;
 use std::sync::Arc;
 
@@ -38,9 +42,10 @@ use std::sync::Arc;
 const fn acts(topic: Topic) -> bool {
     match topic {
         Topic::ReceiptMail | Topic::BillingMail | Topic::ReminderMail | Topic::ConfirmationMail => true,
-        Topic::OwnerMail | Topic::TokenMail | Topic::ReviewMail | Topic::Charge | Topic::PublishVersion => true,
+        Topic::OwnerMail | Topic::TokenMail | Topic::ReviewMail | Topic::DeveloperMail | Topic::SaleMail => true,
+        Topic::Charge | Topic::PublishVersion => true,
         Topic::AdvanceClock | Topic::ApplyBalance | Topic::EndRefunded | Topic::DeleteProviderCustomer => true,
-        Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion => false,
+        Topic::SettleAttempt | Topic::CheckCard | Topic::CheckVersion | Topic::CheckContaining => false,
         Topic::Realtime | Topic::ConcludeConnect | Topic::ConnectUpdate => false,
     }
 }
@@ -55,6 +60,8 @@ pub struct Jobs {
     pub owner_mails: Arc<dyn OwnerMailer>,
     pub token_mails: Arc<dyn TokenMailer>,
     pub review_mails: Arc<dyn ReviewMailer>,
+    pub developer_mails: Arc<dyn DeveloperMailer>,
+    pub sale_mails: Arc<dyn SaleMailer>,
     pub checks: Checks,
 }
 
@@ -87,10 +94,13 @@ impl Handler for Jobs {
             Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
             Topic::CheckVersion => check_version::run(self, &job).await,
+            Topic::CheckContaining => check_containing::run(self, &job).await,
             Topic::PublishVersion => publish_version::run(self, &job).await,
             Topic::OwnerMail => owner_mail::run(self, &job).await,
             Topic::TokenMail => token_mail::run(self, &job).await,
             Topic::ReviewMail => review_mail::run(self, &job).await,
+            Topic::DeveloperMail => developer_mail::run(self, &job).await,
+            Topic::SaleMail => sale_mail::run(self, &job).await,
         }
     }
 }

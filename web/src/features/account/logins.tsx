@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Button, Card, Flex, Tag, Typography } from 'antd';
+import { Button, Flex } from 'antd';
 import { api } from '@/api/client';
 import type { Login, Page } from '@/api/types';
 import { ErrorAlert } from '@/features/billing/dialog';
@@ -9,7 +9,8 @@ import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { deviceOf } from '@/lib/device';
 import { dateTimeText } from '@/lib/format';
-import { loginsQuery } from './queries';
+import { devicesQuery, loginsQuery } from './queries';
+import { SignedInCard } from './signed-in-card';
 
 const deviceText = (login: Login, { t }: Texts) => {
   const device = deviceOf(login.device);
@@ -28,6 +29,8 @@ export function Logins() {
       api.delete<Page<Login>>(id ? `/api/session/logins/${encodeURIComponent(id)}` : '/api/session/logins'),
     onSuccess: (remaining, id) => {
       client.setQueryData(loginsQuery.queryKey, remaining);
+      // Signing out everywhere else ends the computers as well.
+      if (!id) void client.invalidateQueries({ queryKey: devicesQuery.queryKey });
       announce(t(id ? 'logins.ended' : 'logins.othersEnded'));
     },
   });
@@ -39,38 +42,21 @@ export function Logins() {
         <Loading rows={3} />
       ) : (
         <Flex vertical gap={12}>
-          {data.list.map((login) => {
-            const device = deviceText(login, texts);
-            return (
-              <Card key={login.id} size="small">
-                <Flex justify="space-between" align="center" gap={12} wrap>
-                  <div>
-                    <Flex gap={8} align="center" wrap>
-                      <Typography.Text strong title={login.device}>
-                        {device}
-                      </Typography.Text>
-                      {login.current ? <Tag>{t('logins.current')}</Tag> : null}
-                    </Flex>
-                    <Typography.Text type="secondary">
-                      {t('logins.used', { time: dateTimeText(login.used_at, language) })}
-                      <br />
-                      {t('logins.signedIn', { time: dateTimeText(login.signed_in_at, language) })}
-                    </Typography.Text>
-                  </div>
-                  {login.current ? null : (
-                    <Button
-                      aria-label={t('logins.endOf', { device })}
-                      loading={end.isPending && end.variables === login.id}
-                      disabled={end.isPending}
-                      onClick={() => end.mutate(login.id)}
-                    >
-                      {t('logins.end')}
-                    </Button>
-                  )}
-                </Flex>
-              </Card>
-            );
-          })}
+          {data.list.map((login) => (
+            <SignedInCard
+              key={login.id}
+              name={deviceText(login, texts)}
+              description={login.device}
+              isCurrent={login.current}
+              facts={[
+                t('logins.used', { time: dateTimeText(login.used_at, language) }),
+                t('logins.signedIn', { time: dateTimeText(login.signed_in_at, language) }),
+              ]}
+              isEnding={end.isPending && end.variables === login.id}
+              isBusy={end.isPending}
+              onEnd={() => end.mutate(login.id)}
+            />
+          ))}
           {data.list.some(({ current }) => !current) ? (
             <div>
               <Button disabled={end.isPending} onClick={() => end.mutate(undefined)}>

@@ -3,6 +3,7 @@ import { Alert, Button, Flex, Typography } from 'antd';
 import { useState } from 'react';
 import { api, apiUrl } from '@/api/client';
 import { ApiError } from '@/api/error';
+import { saveFile } from '@/app/save-file';
 import { ActionError } from '@/features/billing/action-error';
 import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { LoadError, Loading, Section } from '@/features/billing/states';
@@ -18,8 +19,9 @@ const OBSTACLES = [
   'open_dispute',
   'deposit',
   'balance',
+  'earnings',
 ] as const;
-const KEPT = ['invoices', 'journal', 'references', 'processor', 'did', 'audit', 'mails', 'backups'] as const;
+const KEPT = ['invoices', 'journal', 'shares', 'references', 'processor', 'did', 'audit', 'mails', 'backups'] as const;
 
 /** Fetches the file before it is saved, so that the page shows a refusal. */
 async function downloadMyData(): Promise<void> {
@@ -29,11 +31,7 @@ async function downloadMyData(): Promise<void> {
     const data: unknown = await response.json().catch(() => null);
     throw new ApiError(`Request failed with status code ${response.status}`, response.status, data);
   }
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = 'my-data.json';
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile('my-data.json', await response.blob());
 }
 
 /** The download of everything that is stored about the user. */

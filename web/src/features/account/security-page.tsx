@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { usePageTitle } from '@/app/page';
 import { PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
+import { Devices } from './devices';
 import { Logins } from './logins';
 import { MailLinks } from './mail-links';
 import { ErasureSection, MyData } from './my-data';
@@ -32,6 +33,7 @@ export function SecurityPage() {
         <Typography.Text type="secondary">{t('security.lead')}</Typography.Text>
       </div>
       <Logins />
+      <Devices />
       <MailLinks />
       <MyData />
       <ErasureSection onErased={() => setIsErased(true)} />

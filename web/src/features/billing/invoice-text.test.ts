@@ -86,6 +86,8 @@ describe('a description', () => {
     ['overdraft_fee', 'Overdraft protection fee', '透支保护费'],
     ['deposit_forfeited', 'Deposit used', '押金抵扣'],
     ['deposit_returned', 'Deposit returned', '退还押金'],
+    ['deposit_developer', 'Refundable deposit', '押金（可退）'],
+    ['deposit_developer_returned', 'Deposit returned', '退还押金'],
     ['top_up', 'Top-up', '充值'],
   ])('of the code %s is "%s" and "%s"', (description_code, en, zh) => {
     const described = { description: 'In English', description_code, description_params: names };

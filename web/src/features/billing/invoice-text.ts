@@ -50,6 +50,8 @@ const DESCRIPTIONS: Record<string, Key> = {
   overdraft_fee: 'reason.overdraft_protection',
   deposit_forfeited: 'reason.slash_stake',
   deposit_returned: 'description.depositReturned',
+  deposit_developer: 'description.deposit',
+  deposit_developer_returned: 'description.depositReturned',
   top_up: 'description.topUp',
 };
 

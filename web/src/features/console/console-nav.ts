@@ -27,7 +27,10 @@ const CONSOLE_NAV = [
     key: 'publishing',
     entries: [
       { to: '/console/developers', key: 'developers', roles: ADMINS },
+      { to: '/console/apps', key: 'apps', roles: ADMINS },
       { to: '/console/reviews', key: 'reviews', roles: REVIEWERS },
+      { to: '/console/categories', key: 'categories', roles: ADMINS },
+      { to: '/console/blocked-digests', key: 'blockedDigests', roles: ADMINS },
       { to: '/console/settings', key: 'settings', roles: ADMINS },
     ],
   },
@@ -38,6 +41,7 @@ const CONSOLE_NAV = [
       { to: '/console/disputes', key: 'disputes', roles: ADMINS },
       { to: '/console/stakes', key: 'stakes', roles: ADMINS },
       { to: '/console/on-hold', key: 'onHold', roles: ADMINS },
+      { to: '/console/payables', key: 'payables', roles: ['owner'] },
       { to: '/console/payment-methods', key: 'paymentMethods', roles: ADMINS },
       { to: '/console/test-clocks', key: 'testClocks', roles: ADMINS, testOnly: true },
     ],

@@ -9,8 +9,17 @@ import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError, Section } from '@/features/billing/states';
 import { announce } from '@/kit/announce';
 import { dateText, dateTimeText } from '@/lib/format';
+import { BlockedUsers } from './blocked-users';
 import { ConsoleList } from './console-list';
-import { developersQuery, invitationsQuery, managedRoles, revokeInvitation, revokePassport } from './developers';
+import {
+  blockedUsersQuery,
+  blockUser,
+  developersQuery,
+  invitationsQuery,
+  managedRoles,
+  revokeInvitation,
+  revokePassport,
+} from './developers';
 import { InvitationLinkDialog } from './invitation-link-dialog';
 import { InviteDialog } from './invite-dialog';
 import { RequireAdmin } from './require-admin';
@@ -21,11 +30,13 @@ type Shown =
   | { dialog: 'invite' }
   | { dialog: 'link'; created: CreatedInvitation }
   | { dialog: 'revokePassport'; holder: PassportHolder }
+  | { dialog: 'block'; holder: PassportHolder }
   | { dialog: 'revokeInvitation'; invitation: Invitation };
 
 const reload = () => {
   void queryClient.invalidateQueries({ queryKey: ['developers'] });
   void queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
+  void queryClient.invalidateQueries({ queryKey: blockedUsersQuery.queryKey });
 };
 
 /** Who publishes, reviews and administers, and who is invited to. */
@@ -51,9 +62,16 @@ export function DevelopersPage({ page = 1 }: { page?: number }) {
             {t('developers.invite')}
           </Button>
         </Flex>
-        <Holders page={page} onRevoke={(holder) => setShown({ dialog: 'revokePassport', holder })} />
+        <Holders
+          page={page}
+          onRevoke={(holder) => setShown({ dialog: 'revokePassport', holder })}
+          onBlock={(holder) => setShown({ dialog: 'block', holder })}
+        />
         <Section id="invitations" title={t('invitations.title')}>
           <Invitations onRevoke={(invitation) => setShown({ dialog: 'revokeInvitation', invitation })} />
+        </Section>
+        <Section id="blocked-users" title={t('blocked.title')}>
+          <BlockedUsers onChanged={reload} />
         </Section>
       </Flex>
       {shown?.dialog === 'invite' ? (
@@ -79,6 +97,19 @@ export function DevelopersPage({ page = 1 }: { page?: number }) {
           <p>{t(shown.holder.role === 'developer' ? 'developers.revokeText' : 'developers.revokeOtherText')}</p>
         </ConfirmDialog>
       ) : null}
+      {shown?.dialog === 'block' ? (
+        <ConfirmDialog
+          title={t('developers.blockTitle', { name: nameOf(shown.holder) })}
+          action={t('developers.blockAction')}
+          failedTitle={t('developers.notBlocked')}
+          danger
+          run={() => blockUser(shown.holder.did)}
+          onClose={close}
+          onDone={() => done(t('developers.blocked'))}
+        >
+          <p>{t('developers.blockText')}</p>
+        </ConfirmDialog>
+      ) : null}
       {shown?.dialog === 'revokeInvitation' ? (
         <ConfirmDialog
           title={t('invitations.revokeTitle')}
@@ -98,9 +129,16 @@ export function DevelopersPage({ page = 1 }: { page?: number }) {
 
 const nameOf = ({ name, did }: PassportHolder) => name || `${did.slice(0, 8)}…${did.slice(-6)}`;
 
-function Holders({ page, onRevoke }: { page: number; onRevoke: (holder: PassportHolder) => void }) {
+interface HoldersProps {
+  page: number;
+  onRevoke: (holder: PassportHolder) => void;
+  onBlock: (holder: PassportHolder) => void;
+}
+
+function Holders({ page, onRevoke, onBlock }: HoldersProps) {
   const { t, language } = useTexts();
-  const roles: string[] = managedRoles(useUser());
+  const user = useUser();
+  const roles: string[] = managedRoles(user);
   return (
     <ConsoleList<PassportHolder>
       query={developersQuery(page)}
@@ -132,14 +170,26 @@ function Holders({ page, onRevoke }: { page: number; onRevoke: (holder: Passport
           fixed: 'end',
           render: (_, holder) =>
             roles.includes(holder.role) ? (
-              <Button
-                size="small"
-                danger
-                aria-label={t('developers.revokeOf', { role: t(`role.${holder.role}`), name: nameOf(holder) })}
-                onClick={() => onRevoke(holder)}
-              >
-                {t('developers.revoke')}
-              </Button>
+              <Flex gap={8} wrap>
+                <Button
+                  size="small"
+                  danger
+                  aria-label={t('developers.revokeOf', { role: t(`role.${holder.role}`), name: nameOf(holder) })}
+                  onClick={() => onRevoke(holder)}
+                >
+                  {t('developers.revoke')}
+                </Button>
+                {holder.did === user?.did ? null : (
+                  <Button
+                    size="small"
+                    danger
+                    aria-label={t('developers.blockOf', { name: nameOf(holder) })}
+                    onClick={() => onBlock(holder)}
+                  >
+                    {t('developers.block')}
+                  </Button>
+                )}
+              </Flex>
             ) : null,
         },
       ]}

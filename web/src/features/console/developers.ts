@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
-import type { CreatedInvitation, Invitation, Page, PassportHolder, SessionUser } from '@/api/types';
+import type { BlockedUser, CreatedInvitation, Invitation, Page, PassportHolder, SessionUser } from '@/api/types';
 import { consoleListQuery } from './queries';
 
 /** Everybody who holds a passport. */
@@ -27,6 +27,16 @@ export const revokeInvitation = (id: string) =>
 
 export const revokePassport = (id: string) =>
   api.delete<Page<PassportHolder>>(`/api/console/developers/${encodeURIComponent(id)}`);
+
+/** The users whose access was revoked, those who were blocked last come first. */
+export const blockedUsersQuery = queryOptions({
+  queryKey: ['console', 'blocked-users'],
+  queryFn: () => api.get<Page<BlockedUser>>('/api/console/blocked-users'),
+});
+
+const blockedUserPath = (did: string) => `/api/console/blocked-users/${encodeURIComponent(did)}`;
+export const blockUser = (did: string) => api.put<Page<BlockedUser>>(blockedUserPath(did), {});
+export const unblockUser = (did: string) => api.delete<Page<BlockedUser>>(blockedUserPath(did));
 
 /** The roles that an administrator gives and takes: only owners those of administrators. */
 export const managedRoles = (user: Pick<SessionUser, 'role'> | null | undefined): InvitedRole[] =>

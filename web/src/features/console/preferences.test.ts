@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   DECIMAL_RANGES,
   decimalProblem,
+  issuersProblem,
   percentOf,
   problemText,
   RANGES,
@@ -20,11 +21,14 @@ const source = readFileSync(
 
 describe('the settings', () => {
   it('have the ranges of the server', () => {
-    const ranges = [...source.matchAll(/check\.range\("(\w+)", [\w.]+, ([\d_]+), ([\d_]+)\)/g)];
+    const constants = new Map(
+      [...source.matchAll(/const (\w+): u32 = ([\d_]+);/g)].map(([, name, value]) => [name, value]),
+    );
+    const ranges = [...source.matchAll(/check\.range\("(\w+)", [\w.]+, ([\d_]+), ([\w]+)\)/g)];
     const server = Object.fromEntries(
       ranges.map(([, field = '', min = '', max = '']) => [
         field,
-        [Number(min.replace('_', '')), Number(max.replace('_', ''))],
+        [min, constants.get(max) ?? max].map((value) => Number(value.replace('_', ''))),
       ]),
     );
     expect(RANGES).toEqual(server);
@@ -79,5 +83,18 @@ describe('the settings', () => {
     [{ code: 'TOO_PRECISE' } as const, 'Enter at most 6 decimal places.'],
   ])('the text of %o is %s', (problem, text) => {
     expect(problem && problemText(problem, texts.en)).toBe(text);
+  });
+
+  it.each([
+    [[], undefined],
+    [undefined, undefined],
+    [['https://gitlab.com', 'https://git.example:8443/group'], undefined],
+    [['gitlab.com'], 'ADDRESSES'],
+    [['https://gitlab.com/'], 'ADDRESSES'],
+    [['https://user@gitlab.com'], 'ADDRESSES'],
+    [['https://gitlab.com', 'https://gitlab.com'], 'ADDRESSES'],
+    [Array.from({ length: 11 }, (_, index) => `https://ci${index}.example`), 'ADDRESSES'],
+  ])('%j as issuers is %s', (addresses, code) => {
+    expect(issuersProblem(addresses)?.code).toBe(code);
   });
 });

@@ -38,6 +38,22 @@ export const DECIMAL_RANGES = {
 } as const satisfies Partial<Record<keyof Preferences, readonly [string, string]>>;
 export type DecimalField = keyof typeof DECIMAL_RANGES;
 
+/** The lists of issuers of CI tokens, with an example of each. */
+export const ISSUER_EXAMPLES = {
+  github_issuers: 'https://token.actions.githubusercontent.com',
+  gitlab_issuers: 'https://gitlab.com',
+} as const satisfies Partial<Record<keyof Preferences, string>>;
+export type IssuerField = keyof typeof ISSUER_EXAMPLES;
+const ISSUERS_MAX = 10;
+
+/** What is wrong with a list of issuers; undefined: nothing. Hosts and paths are checked by the server. */
+export function issuersProblem(addresses: string[] | undefined): FieldProblem | undefined {
+  const list = addresses ?? [];
+  const isValid = list.every((address) => /^https?:\/\/[^\s?#@]*[^\s?#@/]$/.test(address));
+  if (isValid && new Set(list).size === list.length && list.length <= ISSUERS_MAX) return undefined;
+  return { code: 'ADDRESSES', params: { max: String(ISSUERS_MAX) } };
+}
+
 const MAX_DECIMALS = 6;
 /** Of a percentage, which is a share with two decimal places less. */
 const MAX_PERCENT_DECIMALS = MAX_DECIMALS - 2;
@@ -79,6 +95,8 @@ export function problemText({ code, params }: FieldProblem, { t }: Pick<Texts, '
     return t('settings.problem.range', { min: grouped(params?.min ?? ''), max: grouped(params?.max ?? '') });
   if (code === 'TOO_PRECISE') return t('settings.problem.precise', { max: params?.max ?? MAX_DECIMALS });
   if (code === 'SYMBOL') return t('settings.problem.symbol', params);
+  if (code === 'NO_DEPOSITS') return t('settings.problem.noDeposits');
+  if (code === 'ADDRESSES') return t('settings.problem.addresses', params);
   if (code === 'LESS_THAN') return t('settings.problem.lessThanMinimum');
   return t('settings.problem.invalid');
 }

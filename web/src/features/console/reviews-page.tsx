@@ -11,6 +11,7 @@ import { shortDid } from '@/features/reviews/people';
 import { QUEUES, type Queue, queueQuery, REVIEW_PAGE_SIZE } from '@/features/reviews/queries';
 import { VersionTag } from '@/features/reviews/status';
 import { useTexts } from '@/features/reviews/texts';
+import { useReviewEvents } from '@/features/reviews/use-review-events';
 import { dateTimeText } from '@/lib/format';
 import { RequireReviewer } from './require-reviewer';
 
@@ -52,6 +53,7 @@ function QueueTable({ filter, page }: Required<ReviewsPageProps>) {
   const userDid = useUser()?.did;
   const { data, error, isPlaceholderData, refetch } = useQuery(queueQuery(filter, page));
   const pagination = usePagination(page, data?.count, REVIEW_PAGE_SIZE);
+  useReviewEvents();
   const time = (at: string | null) => (at ? <time dateTime={at}>{dateTimeText(at, language)}</time> : '–');
   if (error && !data) return <LoadError title={t('queue.error')} error={error} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <EmptyState text={t(`queue.empty.${filter}`)} />;
@@ -77,8 +79,22 @@ function QueueTable({ filter, page }: Required<ReviewsPageProps>) {
             </Link>
           ),
         },
+        {
+          key: 'developer',
+          title: t('facts.developer'),
+          render: (_, { owner, developer_name: name }) => (
+            <span title={owner} style={{ overflowWrap: 'anywhere' }}>
+              {name || shortDid(owner)}
+            </span>
+          ),
+        },
         { key: 'version', title: t('versions.version'), render: (_, { version }) => version.version },
         { key: 'status', title: t('versions.status'), render: (_, { version }) => <VersionTag version={version} /> },
+        {
+          key: 'reason',
+          title: t('queue.reason'),
+          render: (_, { reason }) => t(`queue.reason.${reason ?? 'none'}`),
+        },
         {
           key: 'requested',
           title: t(isOpen ? 'queue.waitsSince' : 'facts.requested'),
@@ -87,10 +103,10 @@ function QueueTable({ filter, page }: Required<ReviewsPageProps>) {
         {
           key: 'reviewer',
           title: t(isOpen ? 'facts.claimed' : 'facts.decided'),
-          render: (_, { version }) => {
+          render: (_, { version, reviewer_name: name }) => {
             const did = isOpen ? version.claimed_by : version.decided_by;
             if (!did) return '–';
-            return did === userDid ? t('person.you') : <span title={did}>{shortDid(did)}</span>;
+            return did === userDid ? t('person.you') : <span title={did}>{name || shortDid(did)}</span>;
           },
         },
         {

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { Alert, Button, Card, Checkbox, Col, Flex, Form, Input, InputNumber, Radio, Row } from 'antd';
+import { Alert, Button, Card, Checkbox, Col, Flex, Form, Input, InputNumber, Radio, Row, Select } from 'antd';
 import { type ReactNode, useState } from 'react';
 import { ApiError, type FieldProblem } from '@/api/error';
 import type { Preferences } from '@/api/types';
@@ -10,6 +10,9 @@ import { translateError } from '@/i18n/translate';
 import {
   type DecimalField,
   decimalProblem,
+  ISSUER_EXAMPLES,
+  type IssuerField,
+  issuersProblem,
   percentOf,
   preferencesQuery,
   problemText,
@@ -91,6 +94,16 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
       <Input inputMode="decimal" autoComplete="off" suffix={unit} />
     </Form.Item>
   );
+  const issuers = (name: IssuerField) => (
+    <Form.Item<Values>
+      name={name}
+      label={t(`settings.${name}`)}
+      extra={t('settings.issuersHint', { example: ISSUER_EXAMPLES[name] })}
+      rules={[checked((value: string[]) => issuersProblem(value))]}
+    >
+      <Select mode="tags" open={false} suffix={null} tokenSeparators={[',', ' ']} />
+    </Form.Item>
+  );
   return (
     <Form<Values>
       name="preferences"
@@ -167,6 +180,11 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
             {decimal('price_max')}
             {decimal('store_share', '%')}
           </Pair>
+        </Part>
+        <Part title={t('settings.part.ci')}>
+          <p style={{ marginTop: 0 }}>{t('settings.ciHint')}</p>
+          {issuers('github_issuers')}
+          {issuers('gitlab_issuers')}
         </Part>
         {isChanged(save.error) ? (
           <Alert

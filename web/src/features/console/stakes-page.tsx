@@ -80,13 +80,20 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
             {
               key: 'subscription',
               title: t('stakes.subscription'),
-              render: (_, { subscription_id: id, release_reason: reason }) =>
+              render: (_, { subscription_id: id, app_did: app, release_reason: reason }) => {
+                if (app)
+                  return (
+                    <span title={app} style={{ overflowWrap: 'anywhere' }}>
+                      {t('stakes.app', { did: `${app.slice(0, 8)}…${app.slice(-6)}` })}
+                    </span>
+                  );
                 // The checkout was never completed: there is no subscription.
-                id && reason !== 'abandoned' ? (
+                return id && reason !== 'abandoned' ? (
                   <Link to="/console/subscriptions/$id" params={{ id }}>
                     {t('stakes.openSubscription')}
                   </Link>
-                ) : null,
+                ) : null;
+              },
             },
             {
               key: 'customer',
@@ -127,11 +134,12 @@ function statusText({ status, return_at: at }: Stake, { t, language }: Texts): s
     : t(`stakes.status.${status}`);
 }
 
-/** Returns a released deposit now. There is no action while a transfer is pending. */
+/** Returns a released deposit now. There is no action while a transfer is pending, and none for a deposit that the store keeps. */
 function ReturnButton({ stake, amount }: { stake: Stake; amount: string }) {
   const { t } = useTexts();
   const [open, setOpen] = useState(false);
-  if (stake.status !== 'releasing' || stake.amount_moving !== '0') return null;
+  const isReturning = stake.status === 'releasing' && stake.release_reason !== 'forfeited';
+  if (!isReturning || stake.amount_moving !== '0') return null;
   return (
     <>
       <Button size="small" onClick={() => setOpen(true)}>

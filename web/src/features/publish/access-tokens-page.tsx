@@ -14,6 +14,7 @@ import { DeleteTokenDialog } from './delete-token-dialog';
 import { RequireDeveloper } from './require-developer';
 import { SecretDialog } from './secret-dialog';
 import { useTexts } from './texts';
+import { TrustedPublishersSection } from './trusted-publishers-section';
 
 /** The keys with which a developer's tools publish. */
 export function AccessTokensPage() {
@@ -47,6 +48,7 @@ function AccessTokens() {
         </Button>
       </Flex>
       <TokenList onDelete={(token) => setShown({ dialog: 'delete', token })} />
+      <TrustedPublishersSection />
       {shown?.dialog === 'create' ? (
         <CreateTokenDialog
           onClose={() => setShown(null)}

@@ -3,11 +3,10 @@ import { Flex, Switch, Typography } from 'antd';
 import { useId } from 'react';
 import { api } from '@/api/client';
 import type { UploadedApp } from '@/api/types';
-import { ErrorAlert } from '@/features/billing/dialog';
+import { ActionError } from '@/features/billing/action-error';
 import { Section } from '@/features/billing/states';
 import { reloadReviews } from '@/features/reviews/queries';
 import { useTexts } from '@/features/reviews/texts';
-import { translateError } from '@/i18n/translate';
 import { dateText } from '@/lib/format';
 
 /** The longest time of automatic publishing that the server allows. */
@@ -73,7 +72,7 @@ function Setting({ id, title, text, label, detail, failedTitle, isOn, change }: 
         <span id={labelId}>{label}</span>
         {detail ? <Typography.Text type="secondary">{detail}</Typography.Text> : null}
       </Flex>
-      {action.isError ? <ErrorAlert title={failedTitle} text={translateError(action.error)} /> : null}
+      <ActionError title={failedTitle} action={action} />
     </Section>
   );
 }

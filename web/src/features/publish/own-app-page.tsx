@@ -8,10 +8,13 @@ import { BackLink } from '@/features/billing/back-link';
 import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, PageResult } from '@/features/billing/states';
 import { usePagination } from '@/features/billing/use-pagination';
+import { DepositSection } from '@/features/reviews/deposit';
 import { REVIEW_PAGE_SIZE, uploadsQuery } from '@/features/reviews/queries';
 import { BlockedNote, VersionTag } from '@/features/reviews/status';
 import { useTexts } from '@/features/reviews/texts';
+import { useReviewEvents } from '@/features/reviews/use-review-events';
 import { dateTimeText } from '@/lib/format';
+import { AppPrice } from './app-price';
 import { AppSettings } from './app-settings';
 import { RequireDeveloper } from './require-developer';
 
@@ -34,6 +37,7 @@ function OwnApp({ did, page = 1 }: OwnAppPageProps) {
   const { data, error, isPlaceholderData, refetch } = useQuery(uploadsQuery(did, page));
   const pagination = usePagination(page, data?.count, REVIEW_PAGE_SIZE);
   usePageTitle(data?.app.name ?? t('apps.title'));
+  useReviewEvents(did);
   const back = <BackLink to="/developer/apps">{t('apps.title')}</BackLink>;
   const time = (at: string | null) => (at ? <time dateTime={at}>{dateTimeText(at, language)}</time> : '–');
   if (error instanceof ApiError && error.status === 404)
@@ -67,7 +71,13 @@ function OwnApp({ did, page = 1 }: OwnAppPageProps) {
           { key: 'published', title: t('facts.published'), render: (_, { published_at: at }) => time(at) },
         ]}
       />
-      {data ? <AppSettings app={data.app} /> : null}
+      {data ? (
+        <>
+          <DepositSection app={data.app} />
+          <AppPrice did={data.app.did} />
+          <AppSettings app={data.app} />
+        </>
+      ) : null}
     </Flex>
   );
 }

@@ -1,26 +1,24 @@
 import { Flex, Typography } from 'antd';
+import type { ReactNode } from 'react';
 import type { VersionReview } from '@/api/types';
 import { Section } from '@/features/billing/states';
 import { useTexts } from './texts';
 
 const KINDS = ['permissions', 'scripts', 'hosts'] as const;
 
-/** What a version adds to the published one; nothing for a first version. */
-export function Differences({ review: { differences, current, version } }: { review: VersionReview }) {
+/** What a version adds to the one with which it is compared; nothing for a first version. */
+export function Differences({ review: { differences, base } }: { review: VersionReview }) {
   const { t } = useTexts();
-  if (current === null || current === version.version) return null;
+  if (base === null) return null;
   const kinds = KINDS.filter((kind) => differences[kind].length > 0);
   return (
-    <Section id="differences" title={t('differences.title', { version: current })}>
-      {kinds.length === 0 ? (
+    <Section id="differences" title={t('differences.title', { version: base })}>
+      {kinds.length === 0 && !differences.price ? (
         <Typography.Text type="secondary">{t('differences.none')}</Typography.Text>
       ) : (
         <Flex vertical gap={16}>
           {kinds.map((kind) => (
-            <div key={kind}>
-              <Typography.Title level={3} style={{ marginTop: 0 }}>
-                {t(`differences.${kind}`)}
-              </Typography.Title>
+            <Kind key={kind} title={t(`differences.${kind}`)}>
               <ul style={{ margin: 0, paddingInlineStart: 20, overflowWrap: 'anywhere' }}>
                 {differences[kind].map((name) => (
                   <li key={name}>
@@ -28,10 +26,22 @@ export function Differences({ review: { differences, current, version } }: { rev
                   </li>
                 ))}
               </ul>
-            </div>
+            </Kind>
           ))}
+          {differences.price ? <Kind title={t('differences.price')}>{t('differences.priceText')}</Kind> : null}
         </Flex>
       )}
     </Section>
+  );
+}
+
+function Kind({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <Typography.Title level={3} style={{ marginTop: 0 }}>
+        {title}
+      </Typography.Title>
+      {children}
+    </div>
   );
 }

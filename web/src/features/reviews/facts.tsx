@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Descriptions, type DescriptionsProps } from 'antd';
+import { Descriptions, type DescriptionsProps, Flex, Typography } from 'antd';
 import type { VersionReview } from '@/api/types';
 import { categoriesQuery } from '@/app/queries';
 import pages from '@/features/billing/pages.module.css';
-import { dateTimeText } from '@/lib/format';
+import { dateTimeText, sizeText } from '@/lib/format';
+import { AppTypeText } from './app-facts';
 import { personText } from './people';
 import { useTexts } from './texts';
 
@@ -12,14 +13,19 @@ interface FactsProps {
   userDid: string;
 }
 
-/** The times of a version, who has claimed its review, and what counts for its app. */
+/** Whose app it is, the times of a version, who has claimed its review, and what counts for its app. */
 export function Facts({ review, userDid }: FactsProps) {
   const { t, language } = useTexts();
   const categories = useQuery(categoriesQuery).data;
-  const { app, version, current } = review;
+  const { app, version, current, role, developer_name: developer } = review;
   const category = categories?.list.find(({ id }) => id === app.category_id);
   const time = (at: string) => <time dateTime={at}>{dateTimeText(at, language)}</time>;
   const items: DescriptionsProps['items'] = [
+    ...(role === 'app_owner'
+      ? []
+      : [{ key: 'developer', label: t('facts.developer'), children: <Person name={developer} did={app.owner} /> }]),
+    { key: 'appType', label: t('apps.type'), children: <AppTypeText type={version.type} /> },
+    { key: 'size', label: t('facts.size'), children: sizeText(version.size, language) },
     { key: 'uploaded', label: t('facts.uploaded'), children: time(version.uploaded_at) },
     ...(version.requested_at
       ? [{ key: 'requested', label: t('facts.requested'), children: time(version.requested_at) }]
@@ -59,5 +65,15 @@ export function Facts({ review, userDid }: FactsProps) {
       column={{ xs: 1, sm: 2, lg: 3 }}
       items={items}
     />
+  );
+}
+
+/** A name, if there is one, with the DID. */
+function Person({ name, did }: { name: string; did: string }) {
+  return (
+    <Flex vertical align="flex-start" style={{ overflowWrap: 'anywhere' }}>
+      {name ? <span>{name}</span> : null}
+      <Typography.Text code>{did}</Typography.Text>
+    </Flex>
   );
 }

@@ -18,18 +18,19 @@ export const meaningOf = (review: VersionReview, userDid: string, now: number): 
   review.role === 'app_owner' ? ownerMeaning(review) : reviewerMeaning(review, userDid, now);
 
 function ownerMeaning(review: VersionReview): Meaning {
-  const { app, version, current, need } = review;
+  const { app, version, latest_published: latest, need, published_by_store: isByStore } = review;
   switch (version.status) {
     case 'DRAFT':
-      if (isOutdated(review)) return warning('owner.outdated', { version: current ?? '' });
-      if (need === null) return success('owner.ready');
+      if (isOutdated(review)) return warning('owner.outdated', { version: latest ?? '' });
+      if (need === null) return success(isByStore ? 'owner.readyByStore' : 'owner.ready');
       return isSuperseded(review) ? warning('owner.superseded', { version: app.latest }) : info('owner.draft');
     case 'PENDING_REVIEW':
-      return need === null ? success('owner.ready') : info('owner.pending');
+      return need === null ? success(isByStore ? 'owner.readyByStore' : 'owner.ready') : info('owner.pending');
     case 'IN_REVIEW':
       return version.changes_requested ? warning('owner.changes') : info('owner.inReview');
     case 'APPROVED':
-      return isOutdated(review) ? warning('owner.outdated', { version: current ?? '' }) : success('owner.approved');
+      if (isOutdated(review)) return warning('owner.outdated', { version: latest ?? '' });
+      return success(isByStore ? 'owner.approvedByStore' : 'owner.approved');
     case 'REJECTED':
       if (version.appeal === 'open') return info('owner.appealOpen');
       if (version.appeal === 'granted') return success('owner.appealGranted');

@@ -11,7 +11,7 @@ import { Tag } from 'antd';
 import type { ReactNode } from 'react';
 import type { UploadedApp, UploadedVersion, VersionStatus } from '@/api/types';
 import { Note } from '@/features/billing/dialog';
-import { useTexts } from './texts';
+import { type Texts, useTexts } from './texts';
 
 type TagStyle = [color: 'success' | 'warning' | 'error' | 'default' | 'processing', icon: ReactNode];
 
@@ -43,17 +43,19 @@ export function VersionTag({
   );
 }
 
+/** The reason that the store itself gives (`publishing/staking/app_deposit`); administrators write the others. */
+const STAKE_REVOKED = 'publish stake revoked by developer';
+
+/** The reason of a block in the language of the page, if it is the store's own. */
+export const blockReason = (reason: string, t: Texts['t']): string =>
+  reason === STAKE_REVOKED ? t('app.stakeRevoked') : reason;
+
 /** That an app is blocked, and why; nothing if it is not. */
 export function BlockedNote({ app }: { app: UploadedApp }) {
   const { t } = useTexts();
   if (app.block_reason === null) return null;
-  return (
-    <Note
-      type="error"
-      title={t('app.blockedText')}
-      description={t('app.blockedBecause', { reason: app.block_reason })}
-    />
-  );
+  const reason = blockReason(app.block_reason, t);
+  return <Note type="error" title={t('app.blockedText')} description={t('app.blockedBecause', { reason })} />;
 }
 
 /** That an app is blocked; nothing if it is not. */

@@ -8,11 +8,12 @@ import { Dialog } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm } from '@/features/billing/form';
 import { reloadReviews, type StepInput, takeStep } from './queries';
+import type { StepSubject } from './steps';
 import { useTexts } from './texts';
 
 /** Takes a step. A refusal by the state of the review means that this page is out of date, so it loads again. */
 export function useStep(
-  review: VersionReview,
+  review: StepSubject,
   onDone: (changed: VersionReview, input: StepInput) => void,
 ): UseMutationResult<VersionReview, Error, StepInput> {
   return useMutation({
@@ -32,7 +33,7 @@ interface StepDialogProps<Values extends object> {
   danger?: boolean;
   form?: FormInstance<Values>;
   initialValues?: Partial<Values>;
-  review: VersionReview;
+  review: StepSubject;
   /** What the form says. */
   read: (values: Values) => StepInput;
   onClose: () => void;

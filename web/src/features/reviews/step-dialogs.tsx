@@ -1,15 +1,20 @@
-import { Form } from 'antd';
+import { useQuery } from '@tanstack/react-query';
+import { Checkbox, Flex, Form } from 'antd';
 import dayjs, { type Dayjs } from 'dayjs';
 import type { ReviewType, VersionReview } from '@/api/types';
 import { DateTimeField } from '@/features/billing/date-time-field';
+import { Note } from '@/features/billing/dialog';
 import { rule } from '@/features/billing/form';
-import { OptionList } from '@/features/billing/option-list';
+import { LoadError } from '@/features/billing/states';
+import { formatMoney } from '@/lib/amount';
 import { CategoryField } from './category-field';
 import { CommentField, REASON_MAX } from './comment-field';
-import type { StepInput } from './queries';
+import { canBeKept, heldText, PayDeposit } from './deposit';
+import { appDepositQuery, type StepInput } from './queries';
+import { ReviewTypeField } from './review-type-field';
 import styles from './reviews.module.css';
 import { StepDialog } from './step-dialog';
-import type { ReviewStep } from './steps';
+import type { ReviewStep, StepSubject } from './steps';
 import { useTexts } from './texts';
 import { useNow } from './use-now';
 
@@ -21,11 +26,11 @@ export const isDialogStep = (step: ReviewStep): step is DialogStep =>
   !(DIRECT_STEPS as readonly ReviewStep[]).includes(step);
 
 /** The steps that end something for the developer. */
-export const FINAL_STEPS: readonly string[] = ['reject', 'deny_appeal', 'cancel', 'yank', 'block'];
+export const FINAL_STEPS: readonly string[] = ['reject', 'deny_appeal', 'cancel', 'yank', 'block', 'keep_deposit'];
 
 interface StepDialogsProps {
   step: DialogStep;
-  review: VersionReview;
+  review: StepSubject;
   onClose: () => void;
   onDone: (changed: VersionReview, input: StepInput) => void;
 }
@@ -39,6 +44,9 @@ export function StepDialogOf({ step, ...props }: StepDialogsProps) {
       return <ApproveDialog {...props} />;
     case 'schedule':
       return <ScheduleDialog {...props} />;
+    case 'block':
+    case 'keep_deposit':
+      return <BlockDialog step={step} {...props} />;
     case 'cancel':
     case 'take_over':
     case 'roll_back':
@@ -53,7 +61,7 @@ export function StepDialogOf({ step, ...props }: StepDialogsProps) {
 
 type DialogProps = Omit<StepDialogsProps, 'step'>;
 
-function useTitles(step: DialogStep, { app, version: { version } }: VersionReview) {
+function useTitles(step: DialogStep, { app, version: { version } }: StepSubject) {
   const { t } = useTexts();
   return {
     title: t(`dialog.${step}`, { name: app.name, version }),
@@ -75,7 +83,7 @@ function PlainDialog({ step, ...props }: DialogProps & { step: PlainStep }) {
   );
 }
 
-type CommentStep = Exclude<DialogStep, 'publish' | 'approve' | 'schedule' | PlainStep>;
+type CommentStep = Exclude<DialogStep, 'publish' | 'approve' | 'schedule' | 'block' | 'keep_deposit' | PlainStep>;
 
 function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) {
   const { t } = useTexts();
@@ -88,7 +96,7 @@ function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) 
       read={({ comment }) => ({ step, comment: comment.trim() })}
     >
       <p className={styles.consequence}>{t(`consequence.${step}`)}</p>
-      {step === 'yank' || step === 'block' ? (
+      {step === 'yank' ? (
         <CommentField
           label={t('comment.reason')}
           hint={t(props.review.role === 'app_owner' ? 'comment.reviewersSee' : 'comment.developerSees')}
@@ -104,6 +112,44 @@ function CommentDialog({ step, ...props }: DialogProps & { step: CommentStep }) 
   );
 }
 
+interface Block {
+  comment: string;
+  forfeits?: boolean;
+}
+
+/** With a block, or after it, the store can keep the deposit for the app, if there is one. */
+function BlockDialog({ step, ...props }: DialogProps & { step: 'block' | 'keep_deposit' }) {
+  const texts = useTexts();
+  const { t } = texts;
+  const titles = useTitles(step, props.review);
+  const { data: deposit, error, refetch } = useQuery(appDepositQuery(props.review.app.did));
+  const amount = canBeKept(deposit) ? heldText(deposit.stake, texts) : null;
+  return (
+    <StepDialog<Block>
+      {...titles}
+      {...props}
+      initialValues={{ comment: '', forfeits: false }}
+      read={({ comment, forfeits }) => ({
+        step,
+        comment: comment.trim(),
+        ...(forfeits ? { forfeit_deposit: true } : {}),
+      })}
+    >
+      {step === 'block' ? <p className={styles.consequence}>{t('consequence.block')}</p> : null}
+      {step === 'keep_deposit' && amount ? (
+        <p className={styles.consequence}>{t('consequence.keep_deposit', { amount })}</p>
+      ) : null}
+      <CommentField label={t('comment.reason')} hint={t('comment.developerSees')} max={REASON_MAX} />
+      {error && !deposit ? <LoadError title={t('deposit.error')} error={error} onRetry={() => void refetch()} /> : null}
+      {step === 'block' && amount ? (
+        <Form.Item<Block> name="forfeits" valuePropName="checked" extra={t('block.forfeitHint')}>
+          <Checkbox>{t('block.forfeit', { amount })}</Checkbox>
+        </Form.Item>
+      ) : null}
+    </StepDialog>
+  );
+}
+
 interface Approval {
   comment: string;
   category_id: string | null;
@@ -114,8 +160,6 @@ function ApproveDialog(props: DialogProps) {
   const { t } = useTexts();
   const titles = useTitles('approve', props.review);
   const { category_id: category, review_type: reviewType } = props.review.app;
-  // A choice for the app stays one: the store's setting applies to apps without a choice only.
-  const types: Approval['review_type'][] = reviewType === null ? ['store', 'FIRST', 'EACH'] : ['FIRST', 'EACH'];
   return (
     <StepDialog<Approval>
       {...titles}
@@ -131,16 +175,7 @@ function ApproveDialog(props: DialogProps) {
       <p className={styles.consequence}>{t('consequence.approve')}</p>
       <CommentField label={t('comment.label')} hint={t('comment.developerSees')} />
       <CategoryField />
-      <Form.Item<Approval> name="review_type" label={t('facts.reviewType')}>
-        <OptionList
-          label={t('facts.reviewType')}
-          options={types.map((value) => ({
-            value,
-            title: t(`reviewType.${value}`),
-            detail: t(`reviewType.${value}.detail`),
-          }))}
-        />
-      </Form.Item>
+      <ReviewTypeField current={reviewType} />
     </StepDialog>
   );
 }
@@ -156,8 +191,30 @@ function PublishDialog(props: DialogProps) {
       read={({ category_id }) => ({ step: 'publish', ...(needsCategory ? { category_id } : {}) })}
     >
       <p className={styles.consequence}>{t('consequence.publish')}</p>
+      <MissingDeposit app={props.review.app} />
       {needsCategory ? <CategoryField hint={t('category.hint')} /> : null}
     </StepDialog>
+  );
+}
+
+/** That a deposit is missing before the app can be published, with a button that asks the wallet for it. */
+function MissingDeposit({ app }: { app: StepSubject['app'] }) {
+  const { t, language } = useTexts();
+  const { data } = useQuery(appDepositQuery(app.did));
+  if (!data?.required || data.complete) return null;
+  const { terms } = data;
+  if (!terms) return <Note type="warning" title={t('deposit.unavailable')} />;
+  return (
+    <Note
+      type="info"
+      title={t('deposit.required', { amount: formatMoney(terms.amount, terms.currency, language) })}
+      description={
+        <Flex vertical gap={12} align="flex-start">
+          {t('deposit.waiting', { count: terms.waiting_days })}
+          <PayDeposit app={app} deposit={data} />
+        </Flex>
+      }
+    />
   );
 }
 
@@ -177,6 +234,7 @@ function ScheduleDialog(props: DialogProps) {
       read={({ time }) => ({ step: 'schedule', publish_at: time.toISOString() })}
     >
       <p className={styles.consequence}>{t('consequence.schedule')}</p>
+      <MissingDeposit app={props.review.app} />
       <Form.Item name="time" label={t('schedule.time')} rules={[rule(isPossible, t('schedule.timeWrong'))]}>
         <DateTimeField from={now / 1000} minDate={dayjs(now).startOf('day')} style={{ width: '100%' }} />
       </Form.Item>

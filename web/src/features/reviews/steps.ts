@@ -1,4 +1,4 @@
-import type { VersionReview } from '@/api/types';
+import type { UploadedApp, UploadedVersion, VersionReview } from '@/api/types';
 import { compareVersions } from './versions';
 
 /** In the order of their buttons. */
@@ -22,11 +22,20 @@ export const REVIEW_STEPS = [
   'yank',
   'unblock',
   'block',
+  'keep_deposit',
   'comment',
 ] as const;
 export type ReviewStep = (typeof REVIEW_STEPS)[number];
 
-type Reviewed = Pick<VersionReview, 'app' | 'version' | 'role' | 'need' | 'current'>;
+/** What a step, and its dialog, needs of an app and a version of it. */
+export interface StepSubject {
+  app: Pick<UploadedApp, 'did' | 'name' | 'category_id' | 'review_type'>;
+  version: Pick<UploadedVersion, 'version'>;
+  /** Of the user; none: an administrator. */
+  role?: VersionReview['role'];
+}
+
+type Reviewed = Pick<VersionReview, 'app' | 'version' | 'role' | 'need' | 'current' | 'latest_published'>;
 
 /** The claim of a review, from the view of a user. */
 export type ClaimState = 'none' | 'mine' | 'mine_expired' | 'other' | 'other_expired';
@@ -43,13 +52,16 @@ export function claimState({ version }: Pick<Reviewed, 'version'>, userDid: stri
 export const isSuperseded = ({ app, version }: Pick<Reviewed, 'app' | 'version'>): boolean =>
   compareVersions(app.latest, version.version) > 0;
 
-/** Whether new installs get a higher version already. */
-export const isOutdated = ({ version, current }: Pick<Reviewed, 'version' | 'current'>): boolean =>
-  current !== null && compareVersions(current, version.version) > 0;
+/** Whether a higher version was published, even if it was withdrawn later. */
+export const isOutdated = ({
+  version,
+  latest_published: latest,
+}: Pick<Reviewed, 'version' | 'latest_published'>): boolean =>
+  latest !== null && compareVersions(latest, version.version) > 0;
 
 /**
  * The steps that a user can take now, as the review of the server allows them (`publishing/review/machine`). The server
- * knows more, such as a reviewer who is excluded, and refuses these steps by name.
+ * knows more, such as a reviewer who is excluded or the deposit for an app, and refuses these steps by name.
  */
 export function availableSteps(review: Reviewed, userDid: string, now: number): ReviewStep[] {
   const steps = review.role === 'app_owner' ? ownerSteps(review) : reviewerSteps(review, userDid, now);
@@ -71,7 +83,8 @@ function moderationSteps({ app, version, role, current }: Reviewed): ReviewStep[
     // What the store has withdrawn, its developer does not bring back.
     else if (isAdmin || version.yanked_by === 'developer') steps.push('undo_yank');
   }
-  if (isAdmin) steps.push(app.block_reason === null ? 'block' : 'unblock');
+  if (isAdmin && app.block_reason === null) steps.push('block');
+  if (isAdmin && app.block_reason !== null) steps.push('unblock', 'keep_deposit');
   return steps;
 }
 

@@ -5,6 +5,7 @@ import { dateTimeText } from '@/lib/format';
 import { CommentForm } from './comment-form';
 import { actorText, roleText } from './people';
 import styles from './reviews.module.css';
+import { blockReason } from './status';
 import { type Key, type Texts, useTexts } from './texts';
 
 const KINDS: Record<string, Key> = {
@@ -22,11 +23,13 @@ const KINDS: Record<string, Key> = {
   appeal_denied: 'thread.appeal_denied',
   published: 'thread.published',
   unscheduled: 'thread.unscheduled',
+  not_published: 'thread.not_published',
   yanked: 'thread.yanked',
   yank_undone: 'thread.yank_undone',
   rolled_back: 'thread.rolled_back',
   app_blocked: 'thread.app_blocked',
   app_unblocked: 'thread.app_unblocked',
+  deposit_kept: 'thread.deposit_kept',
 };
 
 interface ThreadProps {
@@ -66,6 +69,22 @@ function actionText({ kind, comment }: ReviewEntry, { t, language }: Pick<Texts,
   return key ? t(key) : kind;
 }
 
+/** Why the store has not published the version by itself: the comment of the entry is a code. */
+const UNPUBLISHED: Record<string, Key> = {
+  checks_failed: 'unpublished.checks_failed',
+  not_developer: 'unpublished.not_developer',
+  deposit_required: 'unpublished.deposit_required',
+  blocked_content: 'unpublished.blocked_content',
+  terms: 'unpublished.terms',
+  app_blocked: 'unpublished.app_blocked',
+  outdated: 'unpublished.outdated',
+};
+
+function commentText({ kind, comment }: ReviewEntry, t: Texts['t']): string {
+  if (kind === 'not_published') return t(UNPUBLISHED[comment] ?? 'unpublished.other');
+  return kind === 'app_blocked' ? blockReason(comment, t) : comment;
+}
+
 function Entry({ entry }: { entry: ReviewEntry }) {
   const { t, language } = useTexts();
   return (
@@ -78,7 +97,9 @@ function Entry({ entry }: { entry: ReviewEntry }) {
           <time dateTime={entry.at}>{dateTimeText(entry.at, language)}</time>
         </Typography.Text>
       </Flex>
-      {entry.comment && !VALUE_KINDS.includes(entry.kind) ? <p className={styles.comment}>{entry.comment}</p> : null}
+      {entry.comment && !VALUE_KINDS.includes(entry.kind) ? (
+        <p className={styles.comment}>{commentText(entry, t)}</p>
+      ) : null}
     </li>
   );
 }

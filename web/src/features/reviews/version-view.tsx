@@ -11,16 +11,20 @@ import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { announce } from '@/kit/announce';
 import { Actions } from './actions';
 import { Checks } from './checks';
+import { Comparison } from './comparison';
+import { canBeKept } from './deposit';
 import { Differences } from './differences';
 import { Facts } from './facts';
+import { InstallCommand } from './install-command';
 import { meaningOf } from './meaning';
-import { reloadReviews, reviewQuery, type StepInput } from './queries';
+import { appDepositQuery, reloadReviews, reviewQuery, type StepInput } from './queries';
 import styles from './reviews.module.css';
 import { BlockedNote, VersionTag } from './status';
 import { availableSteps } from './steps';
 import { useTexts } from './texts';
 import { Thread } from './thread';
 import { useNow } from './use-now';
+import { useReviewEvents } from './use-review-events';
 
 interface VersionViewProps {
   did: string;
@@ -34,6 +38,7 @@ export function VersionView({ did, version, back }: VersionViewProps) {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(reviewQuery(did, version));
   usePageTitle(data ? `${data.app.name} ${data.version.version}` : t('version.title'));
+  useReviewEvents(did);
   if (data) return <Loaded review={data} back={back} />;
   if (error instanceof ApiError && error.status === 404)
     return <PageResult status="warning" title={t('version.notFound')} text={t('version.notFoundText')} action={back} />;
@@ -47,7 +52,9 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
   const userDid = useUser()?.did ?? '';
   const now = useNow(version.claimed_until);
   const status = useRef<HTMLElement>(null);
-  const steps = availableSteps(review, userDid, now);
+  const possible = availableSteps(review, userDid, now);
+  const deposit = useQuery({ ...appDepositQuery(app.did), enabled: possible.includes('keep_deposit') }).data;
+  const steps = possible.filter((step) => step !== 'keep_deposit' || canBeKept(deposit));
   const meaning = meaningOf(review, userDid, now);
   const isOpen = version.status === 'DRAFT' || version.status === 'PENDING_REVIEW' || version.status === 'IN_REVIEW';
   const isInStore = version.status === 'PUBLISHED' && version.yanked_by === null && app.block_reason === null;
@@ -90,10 +97,12 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
             {t('version.toStore')}
           </Link>
         ) : null}
+        <InstallCommand review={review} />
       </div>
       <Facts review={review} userDid={userDid} />
       <Differences review={review} />
       <Checks did={app.did} version={version.version} />
+      <Comparison did={app.did} version={version.version} />
       <Thread
         key={`${app.did} ${version.version} ${role}`}
         review={review}

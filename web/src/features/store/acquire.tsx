@@ -1,5 +1,7 @@
 import { useState } from 'react';
+import { mountPrefix } from '@/api/client';
 import type { AppDetail } from '@/api/types';
+import { Copyable } from '@/app/copyable';
 import { useTexts } from '@/app/i18n';
 import { ButtonLink } from '@/kit/button';
 import { Download } from '@/kit/icons';
@@ -38,6 +40,7 @@ export function Acquire({ app }: { app: AppDetail }) {
         <p role="status" className={styles.hint}>
           {started === app.version ? t('app.started', { version: started }) : ''}
         </p>
+        <InstallCommand app={app} />
       </div>
     );
   }
@@ -55,6 +58,16 @@ export function Acquire({ app }: { app: AppDetail }) {
       </ButtonLink>
       {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}
       <p className={styles.hint}>{t('app.buyHint')}</p>
+      <InstallCommand app={app} />
     </div>
   );
+}
+
+/** The command that installs the shown version. It names the version if new installs get another one. */
+function InstallCommand({ app }: { app: AppDetail }) {
+  const { t } = useTexts();
+  if (!app.installable) return null;
+  const version = app.versions[0]?.version === app.version ? '' : `@${app.version}`;
+  const store = `${window.location.origin}${mountPrefix()}`;
+  return <Copyable label={t('app.install')} value={`souk install ${app.did}${version} --store ${store}`} />;
 }

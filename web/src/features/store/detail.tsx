@@ -13,6 +13,7 @@ import { Acquire } from './acquire';
 import { AppIcon } from './app-icon';
 import styles from './detail.module.css';
 import { Facts } from './facts';
+import { Instances } from './instances';
 import { Plans } from './plans';
 import { appQuery } from './queries';
 import { ReadmeSkeleton } from './readme-skeleton';
@@ -86,6 +87,7 @@ function App({ app }: { app: AppDetail }) {
             )}
           </section>
           <Versions app={app} />
+          <Instances did={app.did} />
         </div>
         <Facts app={app} />
       </div>

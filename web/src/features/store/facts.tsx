@@ -40,6 +40,22 @@ export function Facts({ app }: { app: AppDetail }) {
       </a>,
     ]);
   }
+  const { requirements, components } = app;
+  const named = (required: boolean) =>
+    components
+      .filter((each) => each.required === required)
+      .map((each) => `${each.title} ${each.version}`.trim())
+      .join(', ');
+  const needs: [string, string][] = [
+    [t('app.dependencies'), named(true)],
+    [t('app.components'), named(false)],
+    [t('app.server'), requirements.server],
+    [t('app.nodejs'), requirements.nodejs],
+    [t('app.os'), requirements.os.join(', ')],
+    [t('app.cpu'), requirements.cpu.join(', ')],
+    [t('app.docker'), app.docker ? t('app.dockerImage') : ''],
+  ];
+  facts.push(...needs.filter(([, fact]) => fact !== ''));
   return (
     <aside className={styles.facts} aria-labelledby="facts">
       <h2 id="facts">{t('app.facts')}</h2>

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, apiUrl } from '@/api/client';
-import type { App, AppDetail, Page, Shelves } from '@/api/types';
+import type { App, AppDetail, AppInstance, Page, Shelves } from '@/api/types';
 import { oneOf, pageParam } from '@/app/search-params';
 
 export const PRICES = ['free', 'paid'] as const;
@@ -52,6 +52,13 @@ export function appQuery(did: string, version?: string) {
     placeholderData: (previous) => (previous?.did === did ? previous : undefined),
   });
 }
+
+/** The public servers on which an app runs, those that were registered last first. */
+export const instancesQuery = (did: string) =>
+  queryOptions({
+    queryKey: ['apps', 'instances', did],
+    queryFn: () => api.get<AppInstance[]>(`/api/blocklets/${encodeURIComponent(did)}/instances`),
+  });
 
 /** The download URL of a version; paid apps need the session cookie. */
 export function bundleUrl(did: string, version: string): string {

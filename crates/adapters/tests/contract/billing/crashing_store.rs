@@ -1,10 +1,10 @@
 //! A store whose process crashes at a chosen commit.
 
 use async_trait::async_trait;
-use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Users};
+use souk_domain::access::{ApiKeys, AuditEntry, AuditLog, BrowserSessions, ConnectSessions, Devices, Users};
 use souk_domain::billing::{
-    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
-    UsageRecords,
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Payees, PendingPlanChanges, SaleShares, Stakes, Subscriptions,
+    TestClocks, Trials, UsageRecords,
 };
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::context::Context;
@@ -19,9 +19,16 @@ use souk_domain::privacy::PersonalData;
 use souk_domain::publishing::StoredPreferences;
 use souk_domain::publishing::access_tokens::AccessTokens;
 use souk_domain::publishing::bundle::Uploads;
+use souk_domain::publishing::digests::BlockedDigests;
+use souk_domain::publishing::instances::AppInstances;
 use souk_domain::publishing::invitations::Invitations;
+use souk_domain::publishing::managed_apps::ManagedApps;
 use souk_domain::publishing::publication_log::PublicationLog;
 use souk_domain::publishing::review::Reviews;
+use souk_domain::publishing::selling::AppSales;
+use souk_domain::publishing::staking::Agreements;
+use souk_domain::publishing::tools::ToolSessions;
+use souk_domain::publishing::trusted::TrustedPublishers;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
@@ -112,6 +119,7 @@ impl UnitOfWork for CrashingUnit {
     delegate! {
         users: Users;
         browser_sessions: BrowserSessions;
+        devices: Devices;
         api_keys: ApiKeys;
         audit_log: AuditLog;
         connect_sessions: ConnectSessions;
@@ -130,6 +138,8 @@ impl UnitOfWork for CrashingUnit {
         trials: Trials;
         mandates: Mandates;
         invoice_payments: InvoicePayments;
+        sale_shares: SaleShares;
+        payees: Payees;
         credit_notes: CreditNotes;
         charge_counts: ChargeCounts;
         balances: Balances;
@@ -150,11 +160,18 @@ impl UnitOfWork for CrashingUnit {
         found_payments: FoundPayments;
         owner_notices: OwnerNotices;
         process_reports: ProcessReports;
+        digests: BlockedDigests;
         access_tokens: AccessTokens;
+        trusted_publishers: TrustedPublishers;
+        app_instances: AppInstances;
         invitations: Invitations;
+        tool_sessions: ToolSessions;
         preferences: StoredPreferences;
+        agreements: Agreements;
         publication_log: PublicationLog;
+        app_sales: AppSales;
         reviews: Reviews;
+        managed_apps: ManagedApps;
         personal_data: PersonalData;
         outbox: Outbox;
     }

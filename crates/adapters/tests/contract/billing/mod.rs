@@ -1,6 +1,7 @@
 //! Tests the billing engine on real databases, with the wallet rail and the sandbox's ledger.
 
 mod ahead_of_clock;
+mod app_deposits;
 mod backlog;
 mod balance_refunds;
 mod balances;
@@ -17,6 +18,7 @@ mod dashboard_refunds;
 mod decisions;
 mod declined_refunds;
 mod delays;
+mod developer_deposits;
 mod disputes;
 mod doubts;
 mod endings;

@@ -8,20 +8,24 @@ use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, RefundChoice, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose,
-    StakeStatus, SubscriptionStatus,
+    self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, PaymentTargetError, RefundChoice, ReleaseReason,
+    STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject, SubscriptionStatus,
 };
-use souk_domain::payment::WalletSignature;
+use souk_domain::payment::{STAKE_TERMS_DIFFER, WalletSignature};
 use souk_domain::shared::{Amount, SubscriptionId};
 
 fn sub() -> SubscriptionId {
     id("sub_1")
 }
 
+fn payer(billing: &Billing) -> Wallet {
+    let wallet = &billing.networks.wallet;
+    Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() }
+}
+
 /// Stakes `tokens` tokens for the overdraft protection, or the missing amount. Returns the requested amount in tokens.
 async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<u128, OverdraftError> {
-    let wallet = &billing.networks.wallet;
-    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
+    let (wallet, payer) = (&billing.networks.wallet, payer(billing));
     let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
     let prepared = billing::prepare_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
     let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
@@ -41,6 +45,18 @@ async fn overdue(db: &TestDatabase) -> Billing {
         (vec![InvoiceStatus::Uncollectible], SubscriptionStatus::PastDue)
     );
     billing
+}
+
+/// The stake of the customer's overdraft protection that waits for its payment or is held.
+async fn open_stake(billing: &Billing) -> Option<Stake> {
+    let key = StakeKey {
+        subject: StakeSubject::Subscription(sub()),
+        purpose: StakePurpose::Overdraft,
+        payer: payer(billing).did,
+        currency_id: billing.networks.currency.id.clone(),
+    };
+    let mut unit = billing.ctx.store.read().await.expect("reads");
+    unit.stakes().find_open(&key).await.expect("reads")
 }
 
 async fn protection(billing: &Billing) -> billing::OverdraftProtection {
@@ -128,6 +144,26 @@ on_one! {
         let returned = billing.find_stake(stake.id.as_str()).await;
         assert_eq!((returned.status, returned.release_reason), (StakeStatus::Final, Some(ReleaseReason::Requested)));
         assert_eq!((billing.networks.balance().await, protection(&billing).await.stake), (1_000, None));
+        billing.is_sound().await;
+    }
+
+    async fn a_deposit_that_its_payer_opened_on_foreign_terms_protects_nothing_and_another_can_be_placed_a_day_later(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 100, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
+        billing::prepare_overdraft_stake(&billing.ctx, &sub(), None, &payer(&billing), 5).await.expect("is prepared");
+        let requested = open_stake(&billing).await.expect("a stake").id;
+        billing.networks.stake_beside_store(requested.as_str(), 6, |stake| stake.slashers.clear()).await;
+        match protect(&billing, None, 7).await {
+            Err(OverdraftError::Payment(PaymentTargetError::Declined(decline))) => assert_eq!(decline.code, STAKE_TERMS_DIFFER),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!((protection(&billing).await.stake, billing.networks.balance().await), (None, 999));
+        billing.wait(DAY);
+        assert_eq!((billing.process_due_stakes().await, open_stake(&billing).await), (1, None));
+        assert_eq!(protect(&billing, None, 8).await.expect("is placed"), 105);
+        let placed = open_stake(&billing).await.expect("a stake");
+        assert!(placed.id != requested && placed.is_held() && protection(&billing).await.is_sufficient, "{placed:?}");
         billing.is_sound().await;
     }
 

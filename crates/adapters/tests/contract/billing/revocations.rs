@@ -1,6 +1,8 @@
-//! Revocation by refunds: of a one-time purchase, and of a subscription whose current period was refunded.
+//! Revocation by refunds: of a one-time purchase, and of a subscription whose current period was refunded. Until when a subscription grants
+//! an app.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::clocks::clock;
 use super::plans::subscribed;
 use crate::catalogue::{app, shelve};
 use crate::checkout_fixtures::{did, entitlement, id};
@@ -8,10 +10,10 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, BillingReason, CancelReason, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem, SubscriptionStatus,
+    self, BillingReason, CancelReason, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem, Subscription, SubscriptionStatus,
 };
 use souk_domain::shared::{Amount, Mode};
-use souk_domain::store::Entitlement;
+use souk_domain::store::{Entitlement, Validity};
 
 /// A customer with an unpaid one-time purchase of 30 tokens and the app that it granted.
 async fn bought_once(db: &TestDatabase) -> (Billing, Invoice) {
@@ -113,6 +115,40 @@ on_both! {
         billing.deliver().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         billing.is_sound().await;
+    }
+
+    async fn an_app_of_a_subscription_ends_when_the_subscription_is_set_to_end(db: &TestDatabase) {
+        let billing = Billing::open(db, 1_000).await;
+        shelve(db, &[app("z1app", "An app")]).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        let one = Subscription { clock_id: Some(clock(&billing).await), ..billing.subscription("sub_1", &price, DAY) };
+        billing.insert(&one).await;
+        billing.write("UPDATE products SET app = 'z1app'").await;
+        let granted = async |granted: Entitlement| {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            unit.entitlements().grant(&granted).await.expect("grants");
+            unit.commit().await.expect("commits");
+        };
+        let until = async || {
+            let mut unit = billing.ctx.store.read().await.expect("reads");
+            unit.entitlements().validity(Mode::Test, &did("z1holder"), &did("z1app"), billing.ctx.now()).await.expect("reads")
+        };
+        assert_eq!(until().await, None);
+        granted(Entitlement { subscription_id: Some(one.id.clone()), ..entitlement("z1holder", "z1app") }).await;
+        assert_eq!(until().await, Some(Validity { ends_at: None }));
+        for (change, ends_at) in [
+            ("UPDATE subscriptions SET cancel_at_period_end = TRUE", one.period.end),
+            ("UPDATE subscriptions SET cancel_at = (SELECT now_at FROM test_clocks)", billing.ctx.now()),
+            ("UPDATE subscriptions SET cancel_at_period_end = FALSE", billing.ctx.now()),
+            ("UPDATE subscriptions SET cancel_at = NULL, status = 'paused'", one.period.end),
+            // The clock is a day behind the store.
+            ("UPDATE test_clocks SET now_at = (SELECT period_start FROM subscriptions)", one.period.end.plus(DAY)),
+        ] {
+            billing.write(change).await;
+            assert_eq!(until().await, Some(Validity { ends_at: Some(ends_at) }), "{change}");
+        }
+        granted(Entitlement { id: id("ent_2"), session_id: id("cs_2"), ..entitlement("z1holder", "z1app") }).await;
+        assert_eq!(until().await, Some(Validity { ends_at: None }), "it is bought as well");
     }
 
     async fn a_plan_change_that_fully_credits_a_line_ends_nothing(db: &TestDatabase) {

@@ -256,6 +256,23 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
+    async fn a_deposit_whose_payment_is_undecided_is_not_there_yet(db: &TestDatabase) {
+        let billing = permitted(db).await;
+        forget_stake(&billing).await;
+        let currency = &billing.networks.currency.id;
+        let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment(currency), id::<SubscriptionId>("sub_1"));
+        let prepared = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("prepares");
+        let (wallet, request) = (&billing.networks.wallet, &prepared.prepared);
+        let signed = wallet.sign_stake(&request.partial_tx, &request.token, prepared.amount).expect("signs");
+        billing.networks.fault("drop_answer").await;
+        billing::submit_signed_restake(&billing.ctx, &sub, what, WalletSignature::new(&own, 5, &signed)).await.expect("is sent");
+        let lacks_stake = async || billing::lacks_stake(&billing.ctx, &sub, currency, what, &own).await.expect("looks");
+        assert!(lacks_stake().await, "the network holds it, but the payment is not recorded");
+        billing.wait(Duration::from_secs(600));
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("looks after it"), 1);
+        assert!(!lacks_stake().await);
+    }
+
     async fn a_requested_cancellation_remains_if_a_stake_for_a_plan_is_found_later(db: &TestDatabase) {
         let billing = permitted(db).await;
         let dear = shown(&billing, "sub_1", "price_2").await;

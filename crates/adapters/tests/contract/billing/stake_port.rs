@@ -1,12 +1,12 @@
 //! The stakes port: uniqueness, compare-and-set, due stakes, and lists.
 
 use super::bench::{Billing, DAY, MONTHLY};
-use crate::checkout_fixtures::{all_at_once, begin, id};
+use crate::checkout_fixtures::{all_at_once, begin, did, id};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_domain::billing::{
     ReleaseReason, STAKE_CHECK_INTERVAL, Scope, Stake, StakeFilter, StakePurpose, StakeReservation, StakeReturns, StakeStatus,
-    StakeTransferKind,
+    StakeSubject, StakeTransferKind,
 };
 use souk_domain::payment::Decline;
 use souk_domain::shared::{Amount, Mode, Page, StorageError};
@@ -36,6 +36,7 @@ on_both! {
             released_at: Some(billing.start),
             return_at: Some(billing.start.plus(DAY)),
             failure_count: 4,
+            waiting_days: 30,
             ..reserved(&stake, "att_9", 40)
         };
         let mut unit = begin(db).await;
@@ -59,8 +60,34 @@ on_both! {
         unit.stakes().insert(&Stake { id: id("stk_3"), purpose: StakePurpose::Overdraft, ..stake.clone() }).await.expect("another purpose");
         let gone = Stake { status: StakeStatus::Final, amount_returned: stake.amount, ..stake.clone() };
         assert!(unit.stakes().update(&stake, &gone).await.expect("writes"));
+        let newest = unit.stakes().find_newest(&stake.key()).await.expect("reads");
+        assert_eq!((newest, unit.stakes().find_open(&stake.key()).await.expect("reads")), (Some(gone), None));
         unit.stakes().insert(&twin).await.expect("the first is final");
+        assert_eq!(unit.stakes().find_newest(&stake.key()).await.expect("reads").map(|found| found.id), Some(twin.id.clone()));
         unit.commit().await.expect("commits");
+    }
+
+    async fn the_open_stakes_of_a_subject_are_found_by_their_purpose(db: &TestDatabase) {
+        let (_, stake) = held(db).await;
+        let subject = StakeSubject::Developer(did("z1anna"));
+        let of_developer = |name: &str, status| Stake {
+            id: id(name),
+            subject: subject.clone(),
+            purpose: StakePurpose::Membership,
+            amount_returned: if status == StakeStatus::Final { stake.amount } else { Amount::ZERO },
+            status,
+            ..stake.clone()
+        };
+        let mut unit = begin(db).await;
+        for found in [of_developer("stk_2", StakeStatus::Final), of_developer("stk_3", StakeStatus::Releasing)] {
+            unit.stakes().insert(&found).await.expect("inserts");
+        }
+        let open = unit.stakes().open_of_subject(&subject, StakePurpose::Membership).await.expect("reads");
+        assert_eq!(open, [of_developer("stk_3", StakeStatus::Releasing)]);
+        assert_eq!(unit.stakes().open_of_subject(&subject, StakePurpose::Publication).await.expect("reads"), []);
+        let app = StakeSubject::App(did("z1anna"));
+        assert_eq!(unit.stakes().open_of_subject(&app, StakePurpose::Membership).await.expect("reads"), []);
+        assert_eq!(unit.stakes().open_of_subject(&stake.subject, StakePurpose::Security).await.expect("reads"), [stake]);
     }
 
     async fn of_two_concurrent_reservations_one_succeeds(db: &TestDatabase) {

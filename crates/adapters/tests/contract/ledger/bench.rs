@@ -6,10 +6,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Endpoint, Route, Server};
 use serde_json::{Value, json};
-use souk_adapters::arcblock::{ArcblockRail, Itx, TestWallet, transaction_hash};
+use souk_adapters::arcblock::{ArcblockRail, DecodedTransaction, Itx, StakeTx, TestWallet, Transaction, transaction_hash};
 use souk_adapters::identity::AppKey;
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
+use souk_domain::billing::STAKE_WAITING;
 use souk_domain::payment::{
     Currency, CurrencyLimit, Decline, GasState, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime,
     SignedTransaction, StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
@@ -27,7 +28,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub const UNIT: u128 = 1_000_000_000_000_000_000;
 
 /// The waiting period before a customer can claim a revoked deposit.
-pub const WAITING: Duration = Duration::from_secs(3 * 86_400);
+pub const WAITING: Duration = STAKE_WAITING;
 
 /// Returns the outcome in one word, and the settled amount in whole tokens.
 pub fn describe(outcome: &Outcome) -> (&str, u128) {
@@ -173,12 +174,32 @@ impl Bench {
         }
     }
 
+    /// The customer signs a deposit. Returns the wallet's response.
+    fn deposit_of_wallet(&self, request: &StakeRequest) -> String {
+        let prepared = self.rail.prepare_stake(&self.method, &self.currency, request).expect("prepares");
+        self.wallet.sign_stake(&prepared.partial_tx, &prepared.token, request.amount).expect("signs")
+    }
+
+    /// The customer signs a deposit, and the store checks it.
+    pub fn signed_stake(&self, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
+        let request = self.deposit(subject, tokens, nonce);
+        self.rail.check_stake(&self.method, &self.currency, &request, &self.deposit_of_wallet(&request)).expect("passes")
+    }
+
     /// The customer stakes a deposit.
     pub async fn stake(&self, subject: &str, tokens: u128, nonce: u64) -> Outcome {
-        let request = self.deposit(subject, tokens, nonce);
-        let prepared = self.rail.prepare_stake(&self.method, &self.currency, &request).expect("prepares");
-        let signed = self.wallet.sign_stake(&prepared.partial_tx, &prepared.token, request.amount).expect("signs");
-        self.send(&self.rail.check_stake(&self.method, &self.currency, &request, &signed).expect("passes")).await
+        self.send(&self.signed_stake(subject, tokens, nonce)).await
+    }
+
+    /// The customer stakes one token at the address of a deposit without the store, on changed terms.
+    pub async fn stake_beside_store(&self, subject: &str, nonce: u64, change: impl FnOnce(&mut StakeTx)) {
+        let signed = self.deposit_of_wallet(&self.deposit(subject, 1, nonce));
+        let bytes = bs58::decode(&signed[1..]).into_vec().expect("base58");
+        let DecodedTransaction { mut transaction, format } = Transaction::decode(&bytes).expect("a transaction");
+        let Some(Itx::StakeTx(stake)) = &mut transaction.itx else { panic!("a deposit") };
+        change(stake);
+        self.wallet.sign(&mut transaction, format);
+        assert_eq!(self.send_bytes(&transaction.encode(format)).await.0, "OK");
     }
 
     pub fn signed_store_tx(&self, transaction: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
@@ -198,7 +219,12 @@ impl Bench {
 
     /// Returns the held amount and the revoked amount of a stake, in whole tokens.
     pub async fn staked(&self, subject: &str) -> (u128, u128) {
-        let stake = self.rail.stake_balance(&self.method, &self.currency, self.wallet.did(), subject).await;
+        self.staked_for(subject, WAITING).await
+    }
+
+    /// The same of a stake with this waiting time.
+    pub async fn staked_for(&self, subject: &str, waiting: Duration) -> (u128, u128) {
+        let stake = self.rail.stake_balance(&self.method, &self.currency, self.wallet.did(), subject, waiting).await;
         let StakeState { held, revoked } = stake.expect("answers");
         (held.base_units() / UNIT, revoked.base_units() / UNIT)
     }

@@ -30,6 +30,11 @@ async fn an_invalid_response_is_never_an_outcome() {
         (StatusCode::OK, "{}"),
         (StatusCode::OK, r#"{"data":{"sendTx":{"code":"INTERNAL"}}}"#),
         (StatusCode::OK, r#"{"data":{"sendTx":{"code":"OK"},"getTx":{"code":"OK","info":{"hash":"CD","code":"OK","receipts":[]}}}}"#),
+        // An executed payment into a stake that the network does not show.
+        (
+            StatusCode::OK,
+            r#"{"data":{"sendTx":{"code":"OK"},"getTx":{"info":{"hash":"AB","code":"OK","tx":{"from":"z1","itxJson":{"address":"zs","slashers":["z2"]}},"receipts":[]}}}}"#,
+        ),
         (StatusCode::OK, r#"{"errors":[{"message":"something broke"}]}"#),
         (StatusCode::OK, r#"{"errors":[{"code":"INTERNAL","message":"something broke"}]}"#),
         (StatusCode::INTERNAL_SERVER_ERROR, r#"{"errors":[{"code":"INVALID_TX","message":"no"}]}"#),

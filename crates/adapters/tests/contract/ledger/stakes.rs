@@ -2,10 +2,12 @@
 //! waiting period.
 
 use super::bench::{Bench, UNIT, WAITING, describe};
-use souk_adapters::arcblock::{ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, TokenInput, TransactionInput};
+use souk_adapters::arcblock::{
+    ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, StakeTx, TestWallet, TokenInput, TransactionInput,
+};
 use souk_adapters::identity::stake_address;
 use souk_adapters::on_both;
-use souk_domain::payment::{Outcome, Settlement, SignedTransaction, StoreTransaction};
+use souk_domain::payment::{Outcome, STAKE_TERMS_DIFFER, Settlement, SignedTransaction, StoreTransaction};
 use souk_domain::shared::{Amount, Clock};
 use souk_sandbox::ledger::{CHAIN_ID, token};
 use std::time::Duration;
@@ -28,11 +30,75 @@ pub fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
     RevokeStakeTx { address: address(bench, subject), outputs, data: None }
 }
 
-fn claim(bench: &Bench, subject: &str, evidence: &str) -> ClaimStakeTx {
+pub fn claim(bench: &Bench, subject: &str, evidence: &str) -> ClaimStakeTx {
     ClaimStakeTx { address: address(bench, subject), evidence: Some(Evidence { hash: evidence.to_owned() }), data: None }
 }
 
+/// An account that is neither the store's nor the customer's.
+fn stranger() -> TestWallet {
+    TestWallet::from_seed(&[7; 32])
+}
+
+/// The terms of stakes that the store cannot forfeit, that somebody else can, or that their payer can take back too soon.
+const FOREIGN: [fn(&mut StakeTx); 4] = [
+    |stake| stake.slashers = vec![stranger().did().to_string()],
+    |stake| stake.slashers.push(stranger().did().to_string()),
+    |stake| stake.slashers.clear(),
+    |stake| stake.revoke_waiting_period -= 1,
+];
+
+/// The terms of stakes that are as good as the store's.
+const AS_GOOD: [fn(&mut StakeTx); 2] = [|_| (), |stake| stake.revoke_waiting_period += 1];
+
 on_both! {
+    async fn a_payment_into_a_stake_that_was_opened_on_foreign_terms_is_not_sent(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.faucet_for(&stranger()).await;
+        for (nonce, change) in (10_u64..).step_by(10).zip(FOREIGN) {
+            let subject = format!("sub_{nonce}");
+            bench.stake_beside_store(&subject, nonce, change).await;
+            let before = bench.balance().await;
+            let signed = bench.signed_stake(&subject, 10, nonce + 1);
+            assert_eq!(describe(&bench.send(&signed).await), (STAKE_TERMS_DIFFER, 0), "{subject}");
+            assert_eq!(bench.find(&signed).await, Outcome::NotFound, "{subject}");
+            assert_eq!((bench.staked(&subject).await, bench.balance().await), ((0, 0), before), "{subject}");
+        }
+    }
+
+    async fn a_payment_that_foreign_terms_have_overtaken_is_declined_and_goes_back_to_its_payer(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        bench.faucet_for(&stranger()).await;
+        let signed = bench.signed_stake("sub_1", 10, 2);
+        bench.stake_beside_store("sub_1", 1, FOREIGN[0]).await;
+        // The rail asks before it sends, so only the network can lose this race.
+        assert_eq!(bench.send_bytes(&signed.bytes).await.0, "OK");
+        for outcome in [bench.find(&signed).await, bench.send(&signed).await] {
+            assert_eq!(describe(&outcome), (STAKE_TERMS_DIFFER, 0));
+        }
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((0, 0), 989));
+        let (code, evidence) = bench.wallet_sends(3, revoke(&bench, "sub_1", 11)).await;
+        assert_eq!(code, "OK");
+        bench.clock.advance(WAITING + Duration::from_secs(1));
+        assert_eq!(bench.wallet_sends(4, claim(&bench, "sub_1", &evidence)).await.0, "OK");
+        assert_eq!(bench.balance().await, 1_000);
+    }
+
+    async fn a_payment_into_a_stake_that_its_payer_opened_on_the_same_or_better_terms_settles(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        for (nonce, change) in (10_u64..).step_by(10).zip(AS_GOOD) {
+            let subject = format!("sub_{nonce}");
+            bench.stake_beside_store(&subject, nonce, change).await;
+            let signed = bench.signed_stake(&subject, 10, nonce + 1);
+            for outcome in [bench.send(&signed).await, bench.find(&signed).await] {
+                assert_eq!(describe(&outcome), ("settled", 10), "{subject}");
+            }
+            assert_eq!(bench.staked(&subject).await, (11, 0), "{subject}");
+        }
+    }
+
     async fn a_deposit_is_held_slashed_in_part_and_the_rest_returned(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;

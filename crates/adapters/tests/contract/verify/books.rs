@@ -1,15 +1,18 @@
 //! A consistent database, written row by row as use cases write it.
 
-use crate::checkout_fixtures::{at, begin, card_attempt, held_stake, id, insert_checkout, intent, invoice, invoice_item};
+use crate::catalogue::{price, product};
+use crate::checkout_fixtures::{at, begin, card_attempt, did, held_stake, id, insert_checkout, intent, invoice, invoice_item};
 use souk_adapters::persistence::Database;
+use souk_domain::access::Did;
 use souk_domain::billing::{
     BalanceTransaction, BalanceTransactionType, BillingReason, CreditNote, CreditNoteItem, CreditNoteReason, DocumentType, Invoice,
-    InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource, Stake,
+    InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource, SaleShare, SharePayout, Stake,
 };
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
     Attempt, AttemptStatus, Dispute, DisputeStatus, Intent, IntentStatus, PlannedPayment, Purpose, Refund, RefundStatus, RefundType,
 };
+use souk_domain::pricing::{Price, PriceShare};
 use souk_domain::shared::{Amount, CurrencyId, MethodId, Mode};
 use souk_domain::storage::UnitOfWork;
 
@@ -214,6 +217,8 @@ fn dispute(units: u128, fee: u128) -> Dispute {
 /// - the first is paid by its network; a credit note credits 100 to the balance and refunds 200, which is pending;
 /// - the second is paid by its network and, for 100, by the balance; its network has withdrawn 500 for a dispute;
 /// - the third is open, and a credit note has reduced the due by 400.
+///
+/// Of what they bring, 60 percent belong to one beneficiary, who was paid 100, and 10 percent to another one.
 pub async fn consistent_books(db: &Database) {
     let mut books = Books::open(db).await;
     let first = books.finalize(1).await;
@@ -245,7 +250,59 @@ pub async fn consistent_books(db: &Database) {
     books.credit(&third, 2, [400, 0, 0]).await;
 
     stake(&mut books).await;
+    shares(&mut books).await;
     books.unit.commit().await.expect("commits");
+}
+
+/// Inserts the shares of the price of all lines, what they have brought, a payout, and one that was reversed.
+async fn shares(books: &mut Books) {
+    let (first, second) = (did("z1first"), did("z1second"));
+    let price = Price { locked: true, ..price("price_1", 0) };
+    let share = |beneficiary: &Did, millionths| PriceShare { beneficiary: beneficiary.clone(), millionths };
+    books.unit.products().insert(&product("prod_1")).await.expect("inserts");
+    books.unit.prices().insert(&price).await.expect("inserts");
+    books.unit.prices().insert_shares(&price.id, &[share(&first, 600_000), share(&second, 100_000)]).await.expect("inserts");
+    for (number, [of_first, of_second]) in [(1, [420, 70]), (2, [300, 50])] {
+        let sale = |beneficiary: &Did, units| SaleShare {
+            item_id: id(&format!("ii_{number}")),
+            beneficiary: beneficiary.clone(),
+            invoice_id: id(&format!("in_{number}")),
+            mode: Mode::Test,
+            app: None,
+            price_id: price.id.clone(),
+            currency_id: id("pc_1"),
+            amount: amount(units),
+            booking: 1,
+            created_at: at(1),
+            updated_at: at(1),
+        };
+        books.unit.sale_shares().write_all(&[sale(&first, of_first), sale(&second, of_second)]).await.expect("writes");
+        let credits = [(Account::payable("z1first"), of_first), (Account::payable("z1second"), of_second)];
+        let revenue = [(Account::Revenue, of_first + of_second)];
+        books.post(EntryType::SaleShares, &format!("in_{number}/1"), &revenue, &credits).await;
+    }
+    let payout = SharePayout {
+        id: id("po_1"),
+        mode: Mode::Test,
+        beneficiary: first,
+        currency_id: id("pc_1"),
+        method_id: id("pm_card"),
+        amount: amount(100),
+        paid_before: Amount::ZERO,
+        reverses: None,
+        is_reversed: false,
+        reason: "March".to_owned(),
+        recorded_by: did("z1owner"),
+        created_at: at(1),
+    };
+    assert!(books.unit.payees().record(&payout).await.expect("writes"));
+    books.post(EntryType::SharePayout, "po_1", &[(Account::payable("z1first"), 100)], &[(cash(), 100)]).await;
+    let wrong = SharePayout { id: id("po_2"), amount: amount(50), paid_before: amount(100), ..payout };
+    assert!(books.unit.payees().record(&wrong).await.expect("writes"));
+    books.post(EntryType::SharePayout, "po_2", &[(Account::payable("z1first"), 50)], &[(cash(), 50)]).await;
+    let reversal = SharePayout { id: id("po_3"), paid_before: amount(150), reverses: Some(wrong.id.clone()), ..wrong };
+    assert!(books.unit.payees().reverse(&reversal, Amount::ZERO).await.expect("writes"));
+    books.post(EntryType::SharePayoutReversed, "po_3", &[(cash(), 50)], &[(Account::payable("z1first"), 50)]).await;
 }
 
 /// Inserts a stake that was placed in an incomplete checkout, and its statement.

@@ -2,12 +2,14 @@
 
 mod books;
 
-use crate::checkout_fixtures::{begin, card_attempt, held_stake, insert_checkout};
+use crate::checkout_fixtures::{at, begin, card_attempt, held_stake, id, insert_checkout, user};
+use crate::uploads::uploaded_app;
 use books::{amount, consistent_books};
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
-use souk_domain::billing::{Stake, StakeStatus};
+use souk_domain::access::{Passport, Role};
+use souk_domain::billing::{Stake, StakePurpose, StakeStatus, StakeSubject};
 use souk_domain::operation::Restore;
 use souk_domain::payment::{Attempt, AttemptStatus, Purpose};
 
@@ -84,12 +86,60 @@ const CASES: &[Case] = &[
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'income:revenue' AND entry_id = 'je_01'",
         "UPDATE journal_postings SET account = 'income:revenue' WHERE account = 'liabilities:suspense'",
-        "revenue equals invoices less credit, plus stakes forfeited without an overdue invoice",
+        "revenue equals invoices less credit and shares of sales, plus stakes forfeited without an overdue invoice",
     ),
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'expenses:fees'",
         "UPDATE journal_postings SET account = 'expenses:fees' WHERE account = 'liabilities:suspense'",
         "fees equals the fees of disputes",
+    ),
+    case(
+        "UPDATE journal_postings SET account = 'liabilities:payable:z1third' WHERE account = 'liabilities:payable:z1second'",
+        "UPDATE journal_postings SET account = 'liabilities:payable:z1second' WHERE account = 'liabilities:payable:z1third'",
+        "payable equals the shares of sales less the payouts to beneficiaries",
+    ),
+    case(
+        "UPDATE sale_shares SET amount = (SELECT amount FROM sale_shares WHERE invoice_id = 'in_2' AND beneficiary = 'z1first')
+         WHERE invoice_id = 'in_1' AND beneficiary = 'z1first'",
+        "UPDATE sale_shares SET amount = (SELECT p.amount FROM journal_postings p JOIN journal_entries e ON e.id = p.entry_id
+             WHERE e.subject = 'in_1/1' AND p.account = 'liabilities:payable:z1first')
+         WHERE invoice_id = 'in_1' AND beneficiary = 'z1first'",
+        "shares of sales equal those of what invoices keep",
+    ),
+    case(
+        "UPDATE journal_entries SET subject = 'in_9/1' WHERE subject = 'in_1/1'",
+        "UPDATE journal_entries SET subject = 'in_1/1' WHERE subject = 'in_9/1'",
+        "each booking of shares is posted once",
+    ),
+    case(
+        "UPDATE share_payouts SET beneficiary = 'z1second'",
+        "UPDATE share_payouts SET beneficiary = 'z1first'",
+        "what was paid out to beneficiaries is the sum of their payouts",
+    ),
+    case(
+        "UPDATE share_payouts SET livemode = TRUE",
+        "UPDATE share_payouts SET livemode = FALSE",
+        "shares of sales, payouts and prices of apps refer to rows of their mode",
+    ),
+    case(
+        "UPDATE journal_entries SET subject = 'po_9' WHERE subject = 'po_1'",
+        "UPDATE journal_entries SET subject = 'po_1' WHERE subject = 'po_9'",
+        "payouts to beneficiaries are posted once",
+    ),
+    case(
+        "UPDATE share_payouts SET reverses = NULL WHERE id = 'po_3'",
+        "UPDATE share_payouts SET reverses = 'po_2' WHERE id = 'po_3'",
+        "what was reversed of beneficiaries is the sum of their reversals",
+    ),
+    case(
+        "UPDATE journal_entries SET subject = 'po_9' WHERE subject = 'po_3'",
+        "UPDATE journal_entries SET subject = 'po_3' WHERE subject = 'po_9'",
+        "reversed payouts to beneficiaries are posted once",
+    ),
+    case(
+        "UPDATE share_payouts SET amount = (SELECT amount FROM share_payouts WHERE id = 'po_1') WHERE id = 'po_3'",
+        "UPDATE share_payouts SET amount = (SELECT amount FROM share_payouts WHERE id = 'po_2') WHERE id = 'po_3'",
+        "shares of sales, payouts and prices of apps refer to rows of their mode",
     ),
     case(
         "UPDATE payment_intents SET customer_id = 'cus_2' WHERE id = 'pi_1'",
@@ -420,6 +470,49 @@ on_both! {
         assert!(!sound.contains(&twice) && !sound.contains(&overbilled), "{sound:?}");
         change(db, "UPDATE attempts SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE id = 'att_3'").await;
         assert!(titles(db).await.contains(&overbilled));
+    }
+
+    async fn deposits_of_developers_match_their_passports_and_apps(db: &TestDatabase) {
+        let rule = "deposits of developers match their passports and apps";
+        insert_checkout(db, &[]).await;
+        let (anna, developer) = (user("z1anna", "Anna", ""), uploaded_app("z1", "hello"));
+        let of_anna = Stake {
+            subject: StakeSubject::Developer(anna.did.clone()),
+            purpose: StakePurpose::Membership,
+            payer: anna.did.clone(),
+            ..held_stake("stk_1", 1_000)
+        };
+        let of_app = Stake {
+            subject: StakeSubject::App(developer.did.clone()),
+            purpose: StakePurpose::Publication,
+            payer: developer.owner.clone(),
+            ..held_stake("stk_2", 1_000)
+        };
+        let (holder, stake_id) = (anna.did.clone(), Some(of_anna.id.clone()));
+        let passport = Passport { id: id("pass_1"), holder, role: Role::Developer, issued_at: at(0), revoked_at: None, stake_id };
+        let mut unit = begin(db).await;
+        unit.users().upsert(&anna).await.expect("inserts");
+        unit.users().issue_passport(&passport).await.expect("issues");
+        unit.uploads().insert_app(&developer).await.expect("inserts");
+        for stake in [&of_anna, &of_app] {
+            unit.stakes().insert(stake).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        assert!(!titles(db).await.contains(&rule));
+        for (wrong, right) in [
+            ("UPDATE stakes SET status = 'releasing' WHERE id = 'stk_1'", "UPDATE stakes SET status = 'held' WHERE id = 'stk_1'"),
+            ("UPDATE passports SET revoked_at = issued_at", "UPDATE passports SET revoked_at = NULL"),
+            ("UPDATE stakes SET subject = 'developer:z1' WHERE id = 'stk_2'", "UPDATE stakes SET subject = 'app:z1' WHERE id = 'stk_2'"),
+            ("UPDATE stakes SET payer = 'z1bob' WHERE id = 'stk_1'", "UPDATE stakes SET payer = 'z1anna' WHERE id = 'stk_1'"),
+            ("UPDATE stakes SET payer = 'z1bob' WHERE id = 'stk_2'", "UPDATE stakes SET payer = 'zDev' WHERE id = 'stk_2'"),
+            ("UPDATE stakes SET subject = 'app:z2' WHERE id = 'stk_2'", "UPDATE stakes SET subject = 'app:z1' WHERE id = 'stk_2'"),
+            ("UPDATE users SET blocked_at = created_at", "UPDATE users SET blocked_at = NULL"),
+        ] {
+            change(db, wrong).await;
+            assert!(titles(db).await.contains(&rule), "{wrong}");
+            change(db, right).await;
+            assert!(!titles(db).await.contains(&rule), "{right}");
+        }
     }
 
     async fn each_breach_is_reported_under_its_rule(db: &TestDatabase) {

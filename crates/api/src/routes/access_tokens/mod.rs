@@ -4,3 +4,4 @@ mod api;
 mod model;
 
 pub use api::AccessTokensApi;
+pub use model::{AccessTokenModel, CreatedTokenModel, read_apps, read_scopes};

@@ -2,6 +2,7 @@ use crate::problem::Problem;
 use poem_openapi::Object;
 use souk_domain::publishing::access_tokens::{AccessToken, AppPattern, CreatedToken, NewAccessToken, TokenScope};
 use souk_domain::shared::{PassportId, Timestamp};
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "AccessToken")]
@@ -64,15 +65,23 @@ pub struct AccessTokenInputModel {
 
 impl AccessTokenInputModel {
     pub fn read(&self) -> Result<NewAccessToken, Problem> {
-        let scopes = self.scopes.iter().map(|name| TokenScope::from_name(name)).collect::<Option<_>>();
-        let apps = self.apps.iter().map(|text| AppPattern::parse(text.trim())).collect::<Option<_>>();
         Ok(NewAccessToken {
             name: self.name.clone(),
-            scopes: scopes.ok_or_else(|| Problem::invalid("scopes"))?,
-            apps: apps.ok_or_else(|| Problem::invalid("apps"))?,
+            scopes: read_scopes(&self.scopes)?,
+            apps: read_apps(&self.apps)?,
             lifetime_days: self.lifetime_days,
         })
     }
+}
+
+pub fn read_scopes(names: &[String]) -> Result<BTreeSet<TokenScope>, Problem> {
+    let scopes = names.iter().map(|name| TokenScope::from_name(name)).collect::<Option<_>>();
+    scopes.ok_or_else(|| Problem::invalid("scopes"))
+}
+
+pub fn read_apps(texts: &[String]) -> Result<Vec<AppPattern>, Problem> {
+    let apps = texts.iter().map(|text| AppPattern::parse(text.trim())).collect::<Option<_>>();
+    apps.ok_or_else(|| Problem::invalid("apps"))
 }
 
 /// A new token.

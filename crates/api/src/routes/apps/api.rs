@@ -1,10 +1,10 @@
 use super::download::{self, BinaryResponse};
 use super::model::{
-    AppDetailModel, AppExtras, AppListModel, AppModel, AppPriceModel, CategoryListModel, CategoryModel, EntitlementListModel,
-    EntitlementModel, ScreenshotModel, ShelvesModel, VersionModel, entitlement_status,
+    AppDetailModel, AppExtras, AppListModel, AppModel, AppPriceModel, CategoryListModel, CategoryModel, ComponentModel,
+    EntitlementListModel, EntitlementModel, RequirementsModel, ScreenshotModel, ShelvesModel, VersionModel, entitlement_status,
 };
 use super::plans::plans_of;
-use crate::auth::{Caller, MaybeUser, RequestContext, SignedIn};
+use crate::auth::{Caller, Downloader, MaybeUser, RequestContext, SignedIn};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::state::App;
@@ -18,6 +18,7 @@ use souk_domain::access::Did;
 use souk_domain::checkout::PaymentLink;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::{Price, Product};
+use souk_domain::publishing::installing::entitled_mode;
 use souk_domain::shared::{Mode, Page};
 use souk_domain::storage::UnitOfWork;
 use souk_domain::store::{self as domain, AppFilter, AppSort, Availability, Category, KEYWORD_MAX};
@@ -60,7 +61,6 @@ impl AppsApi {
                 Some("name") => AppSort::Name,
                 _ => AppSort::Downloads,
             },
-            with_unavailable: false,
         };
         let mut unit = app.ctx.store.read().await?;
         let found = unit.apps().list(&filter, &Page::new(page.0, page_size.0)).await?;
@@ -83,7 +83,8 @@ impl AppsApi {
         Ok(Json(ShelvesModel { new: shelf(), updated: shelf(), trending: shelf() }))
     }
 
-    /// One app with its readme, screenshots and versions. `version` selects the version whose readme and size are shown.
+    /// One app with its readme, screenshots and versions. `version` selects the version of which readme, screenshots, size and what it says of
+    /// itself are shown.
     #[oai(path = "/:did", method = "get")]
     async fn detail(
         &self,
@@ -106,25 +107,33 @@ impl AppsApi {
         model.version.clone_from(&shown.version);
         model.size = shown.size;
         let plans = plans_of(unit.as_mut(), context.mode, &found.did, user.0.as_ref().map(|caller| &caller.user.did)).await?;
-        let screenshots = found.screenshots.iter().enumerate().map(|(index, shot)| ScreenshotModel::new(&found, index, shot));
+        let installable = unit.uploads().find_app(&found.did).await?.is_some();
+        let facts = shown.shown_facts(&found);
+        let screenshot = |(index, shot)| ScreenshotModel::new(&found, &shown.version, index, shot);
         Ok(Json(AppDetailModel {
             app: model,
             plans,
             readme: TextModel::from(&shown.readme),
-            screenshots: screenshots.collect(),
+            screenshots: facts.screenshots.iter().enumerate().map(screenshot).collect(),
             versions: versions.iter().map(VersionModel::from).collect(),
-            license: found.license.clone(),
-            website: found.website.clone(),
+            installable,
+            requirements: RequirementsModel::from(&facts),
+            docker: facts.has_docker,
+            components: facts.components.iter().map(ComponentModel::from).collect(),
+            license: facts.license,
+            website: facts.website,
         }))
     }
 
-    /// Download the bundle of a version. For a paid app, the caller needs an entitlement.
+    /// Download the bundle of a version. For a paid app, the caller needs an entitlement: a signed-in user, or a command line whose request is
+    /// signed by the key of a computer on which the user is signed in. A request with `Range: bytes=N-` and the `ETag` of the bundle in
+    /// `If-Range` gets what follows.
     #[oai(path = "/:did/:version/bundle", method = "get")]
     async fn bundle(
         &self,
         app: Data<&Arc<App>>,
         request: &Request,
-        user: MaybeUser,
+        downloader: Downloader,
         context: RequestContext,
         did: Path<String>,
         version: Path<String>,
@@ -139,9 +148,17 @@ impl AppsApi {
             return Err(Problem::new(StatusCode::GONE, "This version has been withdrawn").code("VERSION_YANKED"));
         }
         if !found.is_free() {
-            let caller = user.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
-            let holds = unit.entitlements().holds(context.mode, &caller.user.did, &found.did, app.ctx.now()).await?;
-            if !holds || !found.is_opened_by(context.mode) {
+            let now = app.ctx.now();
+            let has_it = match &downloader {
+                Downloader::Visitor => return Err(Problem::signed_out().code("PURCHASE_REQUIRED")),
+                Downloader::User(caller) => {
+                    let holds = unit.entitlements().holds(context.mode, &caller.user.did, &found.did, now).await?;
+                    holds && found.is_opened_by(context.mode)
+                }
+                // A command line knows no mode.
+                Downloader::Device(device) => entitled_mode(unit.as_mut(), &device.user, &found, now).await?.is_some(),
+            };
+            if !has_it {
                 return Err(Problem::forbidden().code("PURCHASE_REQUIRED"));
             }
         }
@@ -151,22 +168,42 @@ impl AppsApi {
 
     /// The app's logo.
     #[oai(path = "/:did/logo", method = "get")]
-    async fn logo(&self, app: Data<&Arc<App>>, did: Path<String>) -> Result<BinaryResponse, Problem> {
-        let mut unit = app.ctx.store.read().await?;
-        let found = find(&app, unit.as_mut(), &did).await?;
-        drop(unit);
-        Ok(BinaryResponse(download::picture(&app, &found.logo).await?))
+    async fn logo(&self, app: Data<&Arc<App>>, user: MaybeUser, did: Path<String>) -> Result<BinaryResponse, Problem> {
+        let found = find_pictured(&app, &did, user.0.as_ref()).await?;
+        Ok(BinaryResponse(download::picture(&app, &found, &found.logo).await?))
     }
 
-    /// A screenshot of the app, by its index.
+    /// A screenshot, by its index: of the version that new installs get, or of the one that `version` names.
     #[oai(path = "/:did/screenshots/:index", method = "get")]
-    async fn screenshot(&self, app: Data<&Arc<App>>, did: Path<String>, index: Path<u32>) -> Result<BinaryResponse, Problem> {
-        let mut unit = app.ctx.store.read().await?;
-        let found = find(&app, unit.as_mut(), &did).await?;
-        drop(unit);
-        let shot = found.screenshots.get(index.0 as usize).ok_or_else(Problem::not_found)?;
-        Ok(BinaryResponse(download::picture(&app, &shot.file).await?))
+    async fn screenshot(
+        &self,
+        app: Data<&Arc<App>>,
+        user: MaybeUser,
+        did: Path<String>,
+        index: Path<u32>,
+        version: Query<Option<String>>,
+    ) -> Result<BinaryResponse, Problem> {
+        let found = find_pictured(&app, &did, user.0.as_ref()).await?;
+        let screenshots = match version.0.as_deref().filter(|version| !version.is_empty()) {
+            Some(version) => {
+                let named = app.ctx.store.read().await?.apps().version(&found.did, version).await?;
+                named.filter(|named| !named.is_yanked).ok_or_else(Problem::not_found)?.shown_facts(&found).screenshots
+            }
+            None => found.screenshots.clone(),
+        };
+        let shot = screenshots.get(index.0 as usize).ok_or_else(Problem::not_found)?;
+        Ok(BinaryResponse(download::picture(&app, &found, &shot.file).await?))
     }
+}
+
+/// Finds an app whose pictures the caller may see, as they may see its page. The address of a picture names no mode.
+async fn find_pictured(app: &App, did: &str, caller: Option<&Caller>) -> Result<domain::App, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let found = find(app, unit.as_mut(), did).await?;
+    if check_visible(app, unit.as_mut(), &found, Mode::Live, caller).await.is_err() {
+        check_visible(app, unit.as_mut(), &found, Mode::Test, caller).await?;
+    }
+    Ok(found)
 }
 
 pub struct CategoriesApi;

@@ -6,4 +6,6 @@ mod model;
 mod plans;
 
 pub use api::{AppsApi, CategoriesApi, EntitlementsApi};
+pub use download::{BinaryResponse, private_picture};
+pub(in crate::routes) use download::{Bundle, SentBundle, count_download, send_bundle};
 pub use model::entitlement_status;

@@ -5,7 +5,8 @@ use souk_domain::checkout::PaymentLink;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::{Product, Recurring};
 use souk_domain::shared::{Amount, SubscriptionId};
-use souk_domain::store::{App, AppVersion, Category, Entitlement, Screenshot};
+use souk_domain::store::{App, AppVersion, Category, Entitlement, Screenshot, VersionComponent, VersionFacts};
+use url::form_urlencoded::byte_serialize;
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Category")]
@@ -172,8 +173,12 @@ pub struct ScreenshotModel {
 
 impl ScreenshotModel {
     #[must_use]
-    pub fn new(app: &App, index: usize, shot: &Screenshot) -> Self {
-        let url = format!("/api/apps/{}/screenshots/{index}?v={}", app.did, shot.file.get(..12).unwrap_or_default());
+    pub fn new(app: &App, version: &str, index: usize, shot: &Screenshot) -> Self {
+        let mut url = format!("/api/apps/{}/screenshots/{index}?v={}", app.did, shot.file.get(..12).unwrap_or_default());
+        if version != app.version {
+            url.push_str("&version=");
+            url.extend(byte_serialize(version.as_bytes()));
+        }
         Self { url, width: shot.width, height: shot.height, alt: TextModel::from(&shot.alt) }
     }
 }
@@ -252,9 +257,52 @@ pub struct AppDetailModel {
     pub readme: TextModel,
     pub screenshots: Vec<ScreenshotModel>,
     pub versions: Vec<VersionModel>,
+    /// A developer has uploaded and signed it, so `souk install` installs it.
+    pub installable: bool,
     pub license: String,
     #[oai(nullable)]
     pub website: Option<String>,
+    pub requirements: RequirementsModel,
+    /// Whether the version brings an image for Docker.
+    pub docker: bool,
+    /// The apps that the version needs or can use.
+    pub components: Vec<ComponentModel>,
+}
+
+/// On what a version runs. Empty texts and lists: on any.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppRequirements")]
+pub struct RequirementsModel {
+    /// A range of versions of the server.
+    pub server: String,
+    /// A range of versions of Node.js.
+    pub nodejs: String,
+    /// Operating systems.
+    pub os: Vec<String>,
+    /// Processors.
+    pub cpu: Vec<String>,
+}
+
+impl From<&VersionFacts> for RequirementsModel {
+    fn from(facts: &VersionFacts) -> Self {
+        Self { server: facts.server.clone(), nodejs: facts.nodejs.clone(), os: facts.os.clone(), cpu: facts.cpu.clone() }
+    }
+}
+
+/// Another app that a version needs or can use.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "AppComponent")]
+pub struct ComponentModel {
+    pub title: String,
+    /// A range of its versions; empty: any.
+    pub version: String,
+    pub required: bool,
+}
+
+impl From<&VersionComponent> for ComponentModel {
+    fn from(component: &VersionComponent) -> Self {
+        Self { title: component.title.clone(), version: component.version.clone(), required: component.is_required }
+    }
 }
 
 #[derive(Debug, Clone, Object)]

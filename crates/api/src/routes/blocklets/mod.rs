@@ -15,6 +15,7 @@ pub fn routes() -> Route {
     Route::new()
         .at("/upload", post(upload::upload))
         .at("/:did/blocklet.json", get(read::default_manifest))
+        .at("/:did/instances", get(super::blocklet_instances::list))
         .at("/:did/:version", get(read::default_bundle))
         .at("/:did/:version/blocklet.json", get(read::manifest))
         .at("/:did/:version/:tarball", get(read::bundle))

@@ -1,29 +1,32 @@
 //! Manifests and bundles, as published tools install them.
 
-use crate::auth::MaybeUser;
-use crate::middleware::RequestMethod;
+use crate::auth::Downloader;
 use crate::problem::Problem;
+use crate::routes::apps::{Bundle, SentBundle, count_download, send_bundle};
 use crate::state::App;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use poem::http::{HeaderValue, Method, StatusCode, header};
+use poem::http::{HeaderValue, StatusCode, header};
 use poem::web::{Data, Path};
 use poem::{Body, IntoResponse, Request, Response, handler};
 use souk_domain::publishing::bundle::{ReadableVersion, VersionChoice, find_readable_version};
 use souk_domain::publishing::review::VersionStatus;
+use souk_domain::publishing::selling::is_sold;
 use std::sync::Arc;
 
 /// The signed document of the version that a new install gets.
 #[handler]
-pub async fn default_manifest(app: Data<&Arc<App>>, user: MaybeUser, Path(did): Path<String>) -> Result<Response, Problem> {
-    let found = find(&app, &user, &did, VersionChoice::Default).await?;
+pub async fn default_manifest(app: Data<&Arc<App>>, downloader: Downloader, Path(did): Path<String>) -> Result<Response, Problem> {
+    let found = find(&app, &downloader, &did, VersionChoice::Default).await?;
     document(&app, &found).await
 }
 
 /// The signed document of a version, byte by byte as its developer sent it.
 #[handler]
-pub async fn manifest(app: Data<&Arc<App>>, user: MaybeUser, Path((did, version)): Path<(String, String)>) -> Result<Response, Problem> {
-    let found = find(&app, &user, &did, VersionChoice::Named(&version)).await?;
+pub async fn manifest(
+    app: Data<&Arc<App>>,
+    downloader: Downloader,
+    Path((did, version)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let found = find(&app, &downloader, &did, VersionChoice::Named(&version)).await?;
     document(&app, &found).await
 }
 
@@ -32,11 +35,11 @@ pub async fn manifest(app: Data<&Arc<App>>, user: MaybeUser, Path((did, version)
 pub async fn default_bundle(
     app: Data<&Arc<App>>,
     request: &Request,
-    user: MaybeUser,
+    downloader: Downloader,
     Path((did, tarball)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     check_name(&tarball)?;
-    let found = find(&app, &user, &did, VersionChoice::Tarball(&tarball)).await?;
+    let found = find(&app, &downloader, &did, VersionChoice::Tarball(&tarball)).await?;
     archive(&app, request, &found).await
 }
 
@@ -45,11 +48,11 @@ pub async fn default_bundle(
 pub async fn bundle(
     app: Data<&Arc<App>>,
     request: &Request,
-    user: MaybeUser,
+    downloader: Downloader,
     Path((did, version, tarball)): Path<(String, String, String)>,
 ) -> Result<Response, Problem> {
     check_name(&tarball)?;
-    let found = find(&app, &user, &did, VersionChoice::Named(&version)).await?;
+    let found = find(&app, &downloader, &did, VersionChoice::Named(&version)).await?;
     if found.version.tarball != tarball {
         return Err(unknown());
     }
@@ -67,9 +70,10 @@ fn check_name(tarball: &str) -> Result<(), Problem> {
     Err(Problem::bad("Invalid blocklet release bundle name").code("BUNDLE_NAME"))
 }
 
-async fn find(app: &App, user: &MaybeUser, did: &str, choice: VersionChoice<'_>) -> Result<ReadableVersion, Problem> {
+async fn find(app: &App, downloader: &Downloader, did: &str, choice: VersionChoice<'_>) -> Result<ReadableVersion, Problem> {
     let did = app.did_auth_tokens.parse_did(did).ok_or_else(unknown)?;
-    find_readable_version(&app.ctx, &did, choice, user.0.as_ref()).await?.ok_or_else(unknown)
+    let reader = downloader.reader(app).await?;
+    find_readable_version(&app.ctx, &did, choice, reader.as_ref()).await?.ok_or_else(unknown)
 }
 
 async fn document(app: &App, found: &ReadableVersion) -> Result<Response, Problem> {
@@ -79,30 +83,31 @@ async fn document(app: &App, found: &ReadableVersion) -> Result<Response, Proble
 
 /// Sends a bundle, and counts the download of a published version.
 async fn archive(app: &App, request: &Request, found: &ReadableVersion) -> Result<Response, Problem> {
+    check_free(app, found).await?;
     let version = &found.version;
-    let tag = format!("\"{}\"", version.bundle);
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
-        return Ok(StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response());
-    }
-    let digest = hex::decode(&version.bundle).map(|bytes| STANDARD.encode(bytes)).unwrap_or_default();
     // The name has passed the rules of paths, so it contains no quote that ends the value early.
     let name = version.tarball.replace('"', "");
-    let response = send(app, &version.bundle)
-        .await?
-        // Published tools refuse application/gzip (reference/store.md 5.6).
-        .with_content_type("application/octet-stream")
-        .with_header(header::ETAG, tag)
-        .with_header("repr-digest", format!("sha-256=:{digest}:"))
-        .with_header(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))
-        .into_response();
-    let is_head = request.extensions().get::<RequestMethod>().is_some_and(|RequestMethod(method)| *method == Method::HEAD);
-    if !is_head && version.status == VersionStatus::Published {
-        let mut unit = app.ctx.store.begin().await?;
-        unit.apps().count_download(&version.app, app.ctx.now()).await?;
-        unit.commit().await?;
+    // Published tools refuse application/gzip (reference/store.md 5.6).
+    let sent = Bundle { sha256: &version.bundle, size: version.size, name: &name, kind: "application/octet-stream" };
+    let SentBundle { response, is_download } = send_bundle(app, request, &sent).await?;
+    if is_download && version.status == VersionStatus::Published {
+        count_download(app, request, &version.app).await?;
     }
     Ok(response)
+}
+
+/// Published tools cannot show a purchase here: the bundle of an app that is sold is for its developer and for reviewers. Customers download
+/// it from its page, or with `souk install`.
+async fn check_free(app: &App, found: &ReadableVersion) -> Result<(), Problem> {
+    if found.is_involved {
+        return Ok(());
+    }
+    let mut unit = app.ctx.store.read().await?;
+    let shown = unit.apps().find(&found.app.did).await?;
+    match is_sold(unit.as_mut(), &found.app.did, shown.as_ref()).await? {
+        true => Err(Problem::forbidden().code("PURCHASE_REQUIRED")),
+        false => Ok(()),
+    }
 }
 
 async fn send(app: &App, sha256: &str) -> Result<Response, Problem> {

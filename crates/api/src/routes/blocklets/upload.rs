@@ -7,9 +7,12 @@ use crate::state::App;
 use poem::web::{Data, Json};
 use poem::{Body, Request, handler};
 use serde_json::{Value, json};
+use souk_domain::access::{AuditActor, AuditEntry, Operation};
+use souk_domain::context::Context;
 use souk_domain::publishing::bundle::{
     AdmittedUpload, MANIFEST_MAX, Spooled, UploadError, UploadPorts, UploadSource, admit_upload, check_space, complete_upload,
 };
+use souk_domain::shared::AuditEntryId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,10 +33,11 @@ pub async fn upload(app: Data<&Arc<App>>, request: &Request, body: Body) -> Resu
     app.limits.admit_upload(request)?;
     check_space(&app.ctx)?;
     let parts = Parts::of(request, body, app.publishing.progress)?;
-    tokio::time::timeout(WHOLE, receive(&app, parts)).await.map_err(|_| Problem::too_slow())?
+    let address = app.limits.caller_address(request).map(|address| address.to_string());
+    tokio::time::timeout(WHOLE, receive(&app, parts, address)).await.map_err(|_| Problem::too_slow())?
 }
 
-async fn receive(app: &App, mut parts: Parts) -> Result<Json<Value>, Problem> {
+async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result<Json<Value>, Problem> {
     let publishing = &app.publishing;
     let ports = UploadPorts { dids: publishing.dids.as_ref(), reader: publishing.reader.as_ref(), files: app.files.as_ref() };
     let refused = |error: UploadError| Problem::of_upload(error, &app.site);
@@ -52,9 +56,25 @@ async fn receive(app: &App, mut parts: Parts) -> Result<Json<Value>, Problem> {
     let spooled = spool(app, &admitted, &mut bundle).await?;
     drop(bundle);
     let source = read_source(&mut parts).await?;
-    let version = complete_upload(&app.ctx, &ports, admitted, spooled.as_ref(), source).await.map_err(refused)?;
+    let recorded = audited(app, &admitted, address);
+    let version = complete_upload(&app.ctx, &recorded, &ports, admitted, spooled.as_ref(), source).await.map_err(refused)?;
     tracing::info!(app = %version.app, version = %version.version, bytes = version.size, "a version was uploaded");
     Ok(Json(json!({ "status": "uploaded" })))
+}
+
+/// The context whose first commit also writes the entry of the audit log: only the signed part says who uploads, and with which token.
+fn audited(app: &App, admitted: &AdmittedUpload, address: Option<String>) -> Context {
+    let now = app.ctx.now();
+    let entry = AuditEntry {
+        id: AuditEntryId::new(now, app.ctx.random.as_ref()),
+        at: now,
+        actor: AuditActor::User(admitted.owner().clone()),
+        operation: Operation::UploadVersion,
+        mode: None,
+        objects: vec![admitted.app().to_string(), admitted.signer().to_string()],
+        address,
+    };
+    Context { store: app.ctx.store.audited(entry), ..app.ctx.clone() }
 }
 
 async fn read_manifest(app: &App, parts: &mut Parts) -> Result<Vec<u8>, Problem> {

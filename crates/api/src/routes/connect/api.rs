@@ -1,7 +1,7 @@
 //! The endpoints. They are plain routes, not part of the OpenAPI document, because wallets and published clients define their format.
 
 use super::step::{self, challenge};
-use super::{claims, confirmation, wallet_actions};
+use super::{claims, confirmation, tools, wallet_actions};
 use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, browser_cookie, cookie, login_cookie, token_hash};
 use crate::limits::ANSWER_DEADLINE;
 use crate::problem::Problem;
@@ -12,12 +12,14 @@ use poem::{IntoResponse, Request, Response, Route, get, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, NewLogin, Wallet};
+use souk_domain::publishing::tools::ToolAction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The parameters that a page may attach to a session (payment-kit.md 3); others are dropped.
-const PARAMS: [&str; 19] = [
+const PARAMS: [&str; 20] = [
+    "appDid",
     "checkoutSessionId",
     "sessionUserDid",
     "locale",
@@ -38,7 +40,7 @@ const PARAMS: [&str; 19] = [
     "expectedTotal",
     "expectedCredited",
 ];
-/// Maximum length of a parameter value in bytes.
+/// Maximum length of a parameter value of a page in bytes; longer ones are dropped.
 const PARAM_MAX: usize = 500;
 /// Maximum body of a request that begins a session, in bytes.
 const PARAMS_MAX: usize = 16 * 1024;
@@ -74,9 +76,13 @@ async fn begin(
     user: MaybeUser,
     body: poem::Body,
 ) -> Result<Response, Problem> {
+    if let Some(action) = ToolAction::from_name(&action) {
+        return tools::begin(&app, request, action, body).await;
+    }
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
-    let params = params_of(request, body).await?;
+    let mut params = params_of(request, body, &PARAMS).await?;
+    params.retain(|_, value| value.len() <= PARAM_MAX);
     let params = match wallet_actions::is_wallet_action(action) {
         true => wallet_actions::open(&app, action, params, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
         false => params,
@@ -133,6 +139,9 @@ async fn begin(
 /// The status of a session. After a login, only the browser that began it receives the login cookie here.
 #[handler]
 async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, query: Query<Token>) -> Result<Response, Problem> {
+    if let Some(action) = ToolAction::from_name(&action) {
+        return tools::status(&app, action, &query.token).await;
+    }
     let action = action_of(&action)?;
     if query.token.is_empty() {
         return Err(Problem::bad("Session Id is required to check status").code("CONNECT_EXPIRED"));
@@ -161,8 +170,8 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
     }
 }
 
-/// The parameters of the page, from the query or the body (JSON or a form); the query takes precedence.
-async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<String, String>, Problem> {
+/// The `known` parameters of the page or the tool, from the query or the body (JSON or a form); the query takes precedence.
+pub async fn params_of(request: &Request, body: poem::Body, known: &[&str]) -> Result<BTreeMap<String, String>, Problem> {
     let body = body.into_bytes_limit(PARAMS_MAX).await.map_err(|_| Problem::body_too_large())?;
     let text = |value: Value| match value {
         Value::String(text) => Some(text),
@@ -179,7 +188,7 @@ async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<Strin
         false => url::form_urlencoded::parse(&body).into_owned().collect(),
     };
     params.extend(url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()).into_owned());
-    params.retain(|name, value| PARAMS.contains(&name.as_str()) && value.len() <= PARAM_MAX);
+    params.retain(|name, _| known.contains(&name.as_str()));
     Ok(params)
 }
 
@@ -204,12 +213,18 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
     Ok(response.with_header(header::SET_COOKIE, login_cookie(&token, secure)).into_response())
 }
 
-/// The page abandons the session.
+/// The page or the tool abandons the session.
 #[handler]
 async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
-    action_of(&action)?;
+    let tool = ToolAction::from_name(&action);
+    if tool.is_none() {
+        action_of(&action)?;
+    }
     let mut unit = app.ctx.store.begin().await?;
-    unit.connect_sessions().delete(&query.token).await?;
+    match tool {
+        Some(tool) => unit.tool_sessions().delete(tool, &query.token).await?,
+        None => unit.connect_sessions().delete(&query.token).await?,
+    }
     unit.commit().await?;
     Ok(Json(json!({ "token": query.token })))
 }

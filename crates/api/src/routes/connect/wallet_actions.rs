@@ -1,6 +1,7 @@
-//! What a wallet signs for an existing subscription: the payment of one overdue invoice (`collect`) or of all in a currency
-//! (`collect-batch`), a new delegation (`change-payment`), a new stake (`re-stake`), a top-up of the paying account (`recharge`), or
-//! the stake of its overdraft protection (`overdraft-protection`).
+//! What a wallet signs outside a checkout. For an existing subscription: the payment of one overdue invoice (`collect`) or of all in a
+//! currency (`collect-batch`), a new delegation (`change-payment`), a new stake (`re-stake`), a top-up of the paying account (`recharge`),
+//! or the stake of its overdraft protection (`overdraft-protection`). For a developer: the deposit for becoming one (`stake-and-join`), or
+//! for publishing an app (`stake-and-publish`).
 
 use super::claims;
 use crate::auth::{Caller, LinkHolder, resources};
@@ -9,12 +10,13 @@ use crate::routes::customers::named_customer;
 use crate::routes::payments::names_text;
 use crate::state::App;
 use serde_json::{Value, json};
-use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
+use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Did, Wallet};
 use souk_domain::billing::{
     self, OverdueTarget, PaymentTargetError, PlanChoice, PlanError, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError,
     StakeFor, SubscriptionError,
 };
-use souk_domain::payment::{UnsignedTransaction, WalletSignature};
+use souk_domain::payment::{PreparedStake, UnsignedTransaction, WalletSignature};
+use souk_domain::publishing::staking;
 use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
 };
@@ -25,10 +27,10 @@ fn owner_required() -> Problem {
     Problem::bad("Either subscriptionId or customerId must be provided").code("OWNER_REQUIRED")
 }
 
-/// Returns whether an action concerns an existing subscription.
+/// Returns whether an action concerns an existing subscription or a developer.
 pub const fn is_wallet_action(action: ConnectAction) -> bool {
-    use ConnectAction::{ChangePayment, Collect, CollectBatch, OverdraftProtection, Recharge, Restake};
-    matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge | OverdraftProtection)
+    use ConnectAction::{AppDeposit, ChangePayment, Collect, CollectBatch, Join, OverdraftProtection, Recharge, Restake};
+    matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge | OverdraftProtection | Join | AppDeposit)
 }
 
 /// Validates the parameters of a page and the permission of its visitor. Returns the parameters, with a customer's DID replaced by
@@ -41,6 +43,9 @@ pub async fn open(
     caller: Option<&Caller>,
 ) -> Result<BTreeMap<String, String>, Problem> {
     let mut params = params;
+    if matches!(action, ConnectAction::Join | ConnectAction::AppDeposit) {
+        return open_deposit(app, action, params, caller).await;
+    }
     let mut unit = app.ctx.store.read().await?;
     let (customer, ids): (CustomerId, Vec<String>) = match (action, params.get("subscriptionId"), params.get("customerId")) {
         (ConnectAction::Collect, ..) => {
@@ -91,6 +96,25 @@ pub async fn open(
     Ok(params)
 }
 
+/// As [`open`], for the deposits of developers, which their own wallet pays.
+async fn open_deposit(
+    app: &App,
+    action: ConnectAction,
+    mut params: BTreeMap<String, String>,
+    caller: Option<&Caller>,
+) -> Result<BTreeMap<String, String>, Problem> {
+    let user = &caller.ok_or_else(Problem::signed_out)?.user.did;
+    if action == ConnectAction::Join {
+        staking::check_join(&app.ctx, user).await?;
+        return Ok(params);
+    }
+    let named = params.get("appDid").ok_or_else(|| Problem::required("appDid"))?;
+    let did = app.did_auth_tokens.parse_did(named).ok_or_else(Problem::not_found)?;
+    staking::check_app_deposit(&app.ctx, user, &did).await?;
+    params.insert("appDid".to_owned(), did.to_string());
+    Ok(params)
+}
+
 fn currency_of(params: &BTreeMap<String, String>) -> Result<CurrencyId, Problem> {
     CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default()).map_err(|_| Problem::required("currencyId"))
 }
@@ -114,6 +138,9 @@ pub enum WalletAction {
     Recharge(SubscriptionId, Amount),
     /// `None`: the missing amount.
     Overdraft(SubscriptionId, Option<Amount>),
+    Join,
+    /// The deposit for this app.
+    AppDeposit(Did),
 }
 
 /// Returns `None` for sessions of other actions and for invalid parameters.
@@ -131,6 +158,12 @@ pub fn action_of(session: &ConnectSession) -> Option<WalletAction> {
         ConnectAction::Restake => Some(WalletAction::Restake(subscription.ok()?)),
         ConnectAction::Recharge => Some(WalletAction::Recharge(subscription.ok()?, amount_of(&session.params).ok()?)),
         ConnectAction::OverdraftProtection => Some(WalletAction::Overdraft(subscription.ok()?, stake_amount(&session.params).ok()?)),
+        ConnectAction::Join => Some(WalletAction::Join),
+        ConnectAction::AppDeposit => {
+            // Verified when the session began.
+            let did = Some(param("appDid")).filter(|did| !did.is_empty()).map(Did::from_verified);
+            did.map(WalletAction::AppDeposit)
+        }
         _ => None,
     }
 }
@@ -190,6 +223,14 @@ pub async fn build_request(
             let prepared = billing::prepare_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
+        WalletAction::Join => {
+            let prepared = staking::prepare_join(ctx, wallet, session.nonce).await?;
+            (join_claim(&prepared, language), claims::chain_of(app, &prepared.method))
+        }
+        WalletAction::AppDeposit(did) => {
+            let prepared = staking::prepare_app_deposit(ctx, did, wallet, session.nonce).await?;
+            (app_deposit_claim(&prepared, language), claims::chain_of(app, &prepared.method))
+        }
         WalletAction::Recharge(id, amount) => {
             let prepared = billing::prepare_recharge(ctx, id, *amount, wallet, session.nonce).await?;
             (recharge_claim(&prepared, language), claims::chain_of(app, &prepared.method))
@@ -240,6 +281,8 @@ pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, 
         WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, signature).await?,
         WalletAction::Overdraft(id, amount) => billing::submit_signed_overdraft_stake(ctx, id, *amount, signature).await?,
         WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, signature).await?,
+        WalletAction::Join => staking::submit_signed_join(ctx, signature).await?,
+        WalletAction::AppDeposit(did) => staking::submit_signed_app_deposit(ctx, did, signature).await?,
     };
     Ok(())
 }
@@ -253,6 +296,25 @@ fn overdue_claim(payment: &PreparedOverduePayment, language: Language) -> Value 
         (Language::Chinese, number) => format!("支付 {number} 张逾期账单：{sum} {}", currency.symbol),
     };
     transfer_claim(&text, prepared, *amount)
+}
+
+fn join_claim(stake: &PreparedStake, language: Language) -> Value {
+    let sum = format!("{} {}", stake.amount.to_decimal(stake.currency.decimals), stake.currency.symbol);
+    let text = match language {
+        Language::English => format!("Refundable deposit of {sum} to become a developer, returned after you leave"),
+        Language::Chinese => format!("支付押金 {sum}（可退）成为开发者，退出后退还"),
+    };
+    transfer_claim(&text, &stake.prepared, stake.amount)
+}
+
+fn app_deposit_claim(stake: &PreparedStake, language: Language) -> Value {
+    let sum = format!("{} {}", stake.amount.to_decimal(stake.currency.decimals), stake.currency.symbol);
+    let name = names_text(&stake.description, language);
+    let text = match language {
+        Language::English => format!("Refundable deposit of {sum} to publish {name}"),
+        Language::Chinese => format!("支付押金 {sum}（可退）以发布 {name}"),
+    };
+    transfer_claim(&text, &stake.prepared, stake.amount)
 }
 
 /// The description names the recipient, because the funds do not go to the store.

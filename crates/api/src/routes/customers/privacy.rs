@@ -17,8 +17,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Erasure")]
 pub struct ErasureModel {
-    /// `role`, `active_subscription`, `unpaid_invoice`, `money_in_flight`, `open_dispute`, `deposit` or `balance`. Empty: the data can be
-    /// erased now.
+    /// `role`, `active_subscription`, `unpaid_invoice`, `money_in_flight`, `open_dispute`, `deposit`, `balance` or `earnings`. Empty: the data
+    /// can be erased now.
     pub obstacles: Vec<String>,
 }
 

@@ -29,7 +29,8 @@ pub struct LineModel {
     /// The description in English.
     pub description: String,
     /// The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
-    /// deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
+    /// deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned, deposit_developer, deposit_developer_returned
+    /// or top_up.
     pub description_code: String,
     /// The parameters of the description: `name` and `name_zh`, the name of the first product, and `others`, the number of further products.
     pub description_params: BTreeMap<String, String>,

@@ -20,6 +20,8 @@ pub fn description_text(description: &Description) -> String {
         Description::OverdraftFee => "Overdraft protection",
         Description::DepositForfeited => "Slash stake",
         Description::DepositReturned => "Return Subscription staking",
+        Description::DeveloperDeposit => "Stake",
+        Description::DeveloperDepositReturned => "Return stake",
         Description::TopUp => "Add funds for subscription",
     };
     fixed.to_owned()
@@ -73,6 +75,8 @@ mod tests {
             ("overdraft_fee", "Overdraft protection"),
             ("deposit_forfeited", "Slash stake"),
             ("deposit_returned", "Return Subscription staking"),
+            ("deposit_developer", "Stake"),
+            ("deposit_developer_returned", "Return stake"),
             ("top_up", "Add funds for subscription"),
         ] {
             let description = Description::of_code(code, name()).expect("a description");

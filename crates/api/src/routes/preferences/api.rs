@@ -18,7 +18,7 @@ impl PreferencesApi {
         Ok(Json(publishing::find_preferences(&app.ctx).await?.into()))
     }
 
-    /// Replace the preferences of publishing, as an administrator. Who may publish, whether versions are reviewed, stakes and shares change
+    /// Replace the preferences of publishing, as an administrator. Who may publish, which versions are reviewed, stakes and shares change
     /// only after a recent sign-in. 409 if they have another version than the one named.
     #[oai(path = "/", method = "put")]
     async fn update(

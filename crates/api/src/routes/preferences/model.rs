@@ -38,6 +38,12 @@ pub struct PreferencesModel {
     pub price_max: String,
     /// The part of each sale that the store keeps, from 0 to 1.
     pub store_share: String,
+    /// The addresses of issuers whose CI tokens the store accepts, with the claims of GitHub Actions.
+    #[oai(validator(max_items = 100))]
+    pub github_issuers: Vec<String>,
+    /// As `github_issuers`, with the claims of GitLab.
+    #[oai(validator(max_items = 100))]
+    pub gitlab_issuers: Vec<String>,
     /// The version that the preferences have. A change names the version that it is based on.
     pub version: u64,
     #[oai(nullable)]
@@ -69,6 +75,8 @@ impl From<PreferencesRecord> for PreferencesModel {
             price_min: text(preferences.price_min),
             price_max: text(preferences.price_max),
             store_share: text(preferences.store_share),
+            github_issuers: preferences.github_issuers,
+            gitlab_issuers: preferences.gitlab_issuers,
             version,
             changed_at: changed_at.map(|at| at.to_iso()),
         }
@@ -104,8 +112,14 @@ impl PreferencesModel {
             price_min: decimal("price_min", &self.price_min)?,
             price_max: decimal("price_max", &self.price_max)?,
             store_share: decimal("store_share", &self.store_share)?,
+            github_issuers: trimmed(&self.github_issuers),
+            gitlab_issuers: trimmed(&self.gitlab_issuers),
         })
     }
+}
+
+fn trimmed(addresses: &[String]) -> Vec<String> {
+    addresses.iter().map(|address| address.trim().to_owned()).collect()
 }
 
 /// Parses digits with an optional point. Other notations, such as exponents and signs, are no input of people.

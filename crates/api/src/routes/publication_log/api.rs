@@ -21,7 +21,7 @@ pub struct PublicationEntryModel {
     /// From 1, without gaps.
     pub sequence: u64,
     pub created_at: String,
-    /// publish, yank, undo_yank, block or unblock.
+    /// publish, yank, undo_yank, rollback, block or unblock.
     pub action: String,
     /// The DID of the app; absent if the store does not list the app now.
     pub app: Option<String>,

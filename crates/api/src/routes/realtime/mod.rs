@@ -1,7 +1,7 @@
 //! The realtime relay in Phoenix frames (payment-kit.md 4), over a websocket or long polling. Anybody can join
-//! it, so its events contain names and ids only, and each event goes only to pages of its user, as long as the login of their cookie exists,
-//! and of the browser whose visitor cookie started or submitted the session. A frame on another site has no cookies, because they are
-//! `SameSite=Lax`; it polls.
+//! it, so its events contain names and ids only, those about reviews also a status. Each event goes only to pages of its users, as long as
+//! the login of their cookie exists, and of the browser whose visitor cookie started or submitted the session. A frame on another site has
+//! no cookies, because they are `SameSite=Lax`; it polls.
 //! The state of a connect session goes to the channel of its token, `relay:{store}:{token}` (did-connect.md 2.1), with or without cookies.
 
 mod channels;

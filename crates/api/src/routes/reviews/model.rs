@@ -1,8 +1,13 @@
 use crate::problem::Problem;
+use crate::routes::managed_apps::LatestVersionModel;
+use crate::routes::selling::TermsModel;
 use poem_openapi::Object;
+use souk_domain::access::Did;
 use souk_domain::publishing::ReviewType;
+use souk_domain::publishing::managed_apps::DeveloperApp;
 use souk_domain::publishing::review::{
-    CancelReason, QueuedVersion, ReviewDetails, ReviewedApp, ReviewedVersion, RiskyDifferences, Step, ThreadEntry, UploadedVersions,
+    Appeal, CancelReason, QueuedVersion, ReviewDetails, ReviewRole, ReviewedApp, ReviewedVersion, RiskyDifferences, Step, ThreadEntry,
+    UploadedVersions,
 };
 use souk_domain::shared::{CategoryId, Listed, Timestamp};
 use std::collections::BTreeMap;
@@ -48,17 +53,44 @@ impl From<ReviewedApp> for UploadedAppModel {
     }
 }
 
+/// An app in the list of its developer.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "UploadedAppList")]
-pub struct UploadedAppListModel {
-    pub count: u64,
-    pub list: Vec<UploadedAppModel>,
+#[oai(rename = "DeveloperApp")]
+pub struct DeveloperAppModel {
+    #[oai(flatten)]
+    pub app: UploadedAppModel,
+    pub latest_version: LatestVersionModel,
+    /// The version that the catalogue shows; `null`: none was published.
+    #[oai(nullable)]
+    pub version: Option<String>,
+    /// When that version was published.
+    #[oai(nullable)]
+    pub published_at: Option<String>,
+    /// How it is sold now.
+    pub terms: TermsModel,
+    pub downloads: u64,
+    pub created_at: String,
 }
 
-impl From<Listed<ReviewedApp>> for UploadedAppListModel {
-    fn from(apps: Listed<ReviewedApp>) -> Self {
-        Self { count: apps.count, list: apps.list.into_iter().map(UploadedAppModel::from).collect() }
+impl DeveloperAppModel {
+    pub fn new(own: DeveloperApp, terms: TermsModel) -> Self {
+        Self {
+            app: own.app.into(),
+            latest_version: own.latest.into(),
+            version: own.shown,
+            published_at: own.published_at.map(|at| at.to_iso()),
+            terms,
+            downloads: own.downloads,
+            created_at: own.created_at.to_iso(),
+        }
     }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "DeveloperAppList")]
+pub struct DeveloperAppListModel {
+    pub count: u64,
+    pub list: Vec<DeveloperAppModel>,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -93,6 +125,11 @@ pub struct UploadedVersionModel {
     /// When the store publishes it, once that is allowed; `null`: its publication is not scheduled.
     #[oai(nullable)]
     pub publish_at: Option<String>,
+    /// What kind of app it is: dapp, static, gateway or pack; `null`: a resource without a screen of its own.
+    #[oai(rename = "type", nullable)]
+    pub kind: Option<String>,
+    /// The bytes of the bundle.
+    pub size: u64,
 }
 
 impl From<ReviewedVersion> for UploadedVersionModel {
@@ -116,6 +153,8 @@ impl From<ReviewedVersion> for UploadedVersionModel {
             requested_at: version.requested_at.map(|at| at.to_iso()),
             published_at: version.published_at.map(|at| at.to_iso()),
             publish_at: review.publish_at.map(|at| at.to_iso()),
+            kind: version.group.map(|group| group.name().to_owned()),
+            size: version.size,
         }
     }
 }
@@ -141,7 +180,16 @@ impl From<UploadedVersions> for UploadedVersionListModel {
 pub struct QueuedVersionModel {
     pub app_did: String,
     pub app_name: String,
+    /// The DID of the developer.
     pub owner: String,
+    /// Empty: the developer has no name.
+    pub developer_name: String,
+    /// The name of the reviewer who judges it, or else of the one who has decided; empty: there is none, or they have no name.
+    pub reviewer_name: String,
+    /// first_version, every_version, risky_differences, or appeal: against its rejection. `null`: its developer has asked for a review that it
+    /// does not need.
+    #[oai(nullable)]
+    pub reason: Option<String>,
     pub version: UploadedVersionModel,
 }
 
@@ -153,19 +201,37 @@ pub struct QueuedVersionListModel {
     pub list: Vec<QueuedVersionModel>,
 }
 
-impl From<Listed<QueuedVersion>> for QueuedVersionListModel {
-    fn from(queue: Listed<QueuedVersion>) -> Self {
+/// The reviewer of a version: the one who judges it, or else the one who has decided.
+fn reviewer(queued: &QueuedVersion) -> Option<&Did> {
+    let review = &queued.version.review;
+    review.claim.as_ref().map(|claim| &claim.reviewer).or(review.decided_by.as_ref())
+}
+
+impl QueuedVersionListModel {
+    /// The users whose names the list shows.
+    pub fn people(queue: &Listed<QueuedVersion>) -> Vec<Did> {
+        queue.list.iter().flat_map(|queued| [Some(&queued.owner), reviewer(queued)]).flatten().cloned().collect()
+    }
+
+    pub fn new(queue: Listed<QueuedVersion>, names: &BTreeMap<Did, String>) -> Self {
+        let name = |did: Option<&Did>| did.and_then(|did| names.get(did)).cloned().unwrap_or_default();
         let model = |queued: QueuedVersion| QueuedVersionModel {
             app_did: queued.version.app.to_string(),
+            developer_name: name(Some(&queued.owner)),
+            reviewer_name: name(reviewer(&queued)),
             app_name: queued.app_name,
             owner: queued.owner.to_string(),
+            reason: match queued.version.review.appeal {
+                Some(Appeal::Open) => Some("appeal".to_owned()),
+                _ => queued.version.need.map(|need| need.name().to_owned()),
+            },
             version: queued.version.into(),
         };
         Self { count: queue.count, list: queue.list.into_iter().map(model).collect() }
     }
 }
 
-/// What a version adds to the one that new installs get.
+/// What a version adds to the one with which it is compared.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RiskyDifferences")]
 pub struct RiskyDifferencesModel {
@@ -173,12 +239,14 @@ pub struct RiskyDifferencesModel {
     /// Scripts that are added or changed.
     pub scripts: Vec<String>,
     pub hosts: Vec<String>,
+    /// It has another price, or other shares, once the version is published.
+    pub price: bool,
 }
 
 impl From<RiskyDifferences> for RiskyDifferencesModel {
     fn from(differences: RiskyDifferences) -> Self {
-        let RiskyDifferences { permissions, lifecycle_scripts: scripts, outgoing_hosts: hosts, .. } = differences;
-        Self { permissions, scripts, hosts }
+        let RiskyDifferences { permissions, lifecycle_scripts: scripts, outgoing_hosts: hosts, price } = differences;
+        Self { permissions, scripts, hosts, price }
     }
 }
 
@@ -188,8 +256,9 @@ pub struct ReviewEntryModel {
     pub id: String,
     /// What was done, such as `requested` or `approved`.
     pub kind: String,
+    /// The DID of who did it. Of what the store itself did, that of the developer.
     pub actor: String,
-    /// Empty: they have no name.
+    /// Empty: they have no name, or the store itself did it.
     pub actor_name: String,
     /// app_owner, reviewer, admin, store_owner or system.
     pub role: String,
@@ -201,6 +270,8 @@ pub struct ReviewEntryModel {
 #[oai(rename = "VersionReview")]
 pub struct VersionReviewModel {
     pub app: UploadedAppModel,
+    /// Empty: the developer has no name.
+    pub developer_name: String,
     pub version: UploadedVersionModel,
     /// In which role the caller acts: app_owner, reviewer, admin or store_owner.
     pub role: String,
@@ -210,7 +281,15 @@ pub struct VersionReviewModel {
     /// The version that new installs get.
     #[oai(nullable)]
     pub current: Option<String>,
+    /// The highest version that was published, also one that was yanked: a lower one cannot be published any more.
+    #[oai(nullable)]
+    pub latest_published: Option<String>,
+    /// The version with which it is compared; `null`: there is none.
+    #[oai(nullable)]
+    pub base: Option<String>,
     pub differences: RiskyDifferencesModel,
+    /// Whether the store publishes it by itself once that is allowed: it is scheduled, or an update of an app with automatic publishing.
+    pub published_by_store: bool,
     /// Oldest first; at most the latest 500.
     pub thread: Vec<ReviewEntryModel>,
 }
@@ -221,19 +300,23 @@ impl From<ReviewDetails> for VersionReviewModel {
         let entry = |entry: ThreadEntry, names: &BTreeMap<_, String>| ReviewEntryModel {
             id: entry.id.to_string(),
             kind: entry.kind.name().to_owned(),
-            actor_name: names.get(&entry.actor).cloned().unwrap_or_default(),
+            actor_name: names.get(&entry.actor).filter(|_| entry.role != ReviewRole::System).cloned().unwrap_or_default(),
             actor: entry.actor.to_string(),
             role: entry.role.name().to_owned(),
             comment: entry.comment,
             at: entry.at.to_iso(),
         };
         Self {
+            developer_name: names.get(&details.app.owner).cloned().unwrap_or_default(),
             app: details.app.into(),
             version: details.version.into(),
             role: details.role.name().to_owned(),
             need: details.need.map(|need| need.name().to_owned()),
             current: details.current.map(|version| version.to_string()),
+            latest_published: details.latest_published.map(|version| version.to_string()),
+            base: details.base.map(|version| version.to_string()),
             differences: details.differences.into(),
+            published_by_store: details.is_due_by_store,
             thread: details.thread.into_iter().map(|one| entry(one, &names)).collect(),
         }
     }
@@ -270,6 +353,9 @@ pub struct ReviewStepInputModel {
     /// When the store publishes the version: required to schedule it.
     #[oai(nullable)]
     pub publish_at: Option<String>,
+    /// Only with `block`, refused with any other step: the store also keeps the deposit for the app, also if the app is blocked already.
+    #[oai(default)]
+    pub forfeit_deposit: bool,
 }
 
 impl ReviewStepInputModel {
@@ -281,6 +367,9 @@ impl ReviewStepInputModel {
         let comment = self.comment.clone();
         let review_type =
             self.review_type.as_deref().map(|name| ReviewType::from_name(name).ok_or_else(|| Problem::invalid("review_type")));
+        if self.forfeit_deposit && self.step != "block" {
+            return Err(Problem::invalid("forfeit_deposit"));
+        }
         Ok(match self.step.as_str() {
             "request" => Step::Request,
             "start" => Step::Start,

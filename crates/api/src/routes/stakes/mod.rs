@@ -4,4 +4,4 @@ mod api;
 mod model;
 
 pub use api::StakesApi;
-pub use model::{OverdraftModel, StakeModel};
+pub use model::{OverdraftModel, StakeModel, stakes};

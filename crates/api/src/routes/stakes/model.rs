@@ -20,7 +20,7 @@ pub struct StakeModel {
     pub purpose: String,
     /// pending, held, releasing or final.
     pub status: String,
-    /// Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store.
+    /// Why the stake was released: ended, superseded, revoked, abandoned, requested, returned_by_store or forfeited.
     pub release_reason: Option<String>,
     pub customer_id: String,
     pub customer: Option<CustomerReference>,
@@ -30,6 +30,10 @@ pub struct StakeModel {
     pub currency_id: String,
     /// The subscription that the stake was placed for.
     pub subscription_id: Option<String>,
+    /// The DID of the user who is a developer by the stake.
+    pub developer_did: Option<String>,
+    /// The DID of the app that may be published by the stake.
+    pub app_did: Option<String>,
     /// The sum of all payments into the stake.
     pub amount: String,
     pub amount_forfeited: String,
@@ -41,6 +45,8 @@ pub struct StakeModel {
     pub amount_moving: String,
     /// The amount that the payer still has to stake.
     pub amount_missing: String,
+    /// For how many days its payer waits for it after a revocation or a request.
+    pub waiting_days: u32,
     /// The time of the next return attempt.
     pub return_at: Option<i64>,
     /// Number of consecutive transfers that the network declined. Only the store sees it.
@@ -73,12 +79,15 @@ impl StakeModel {
             payment_method_id: stake.method_id.to_string(),
             currency_id: stake.currency_id.to_string(),
             subscription_id: stake.subject.subscription().map(ToString::to_string),
+            developer_did: stake.subject.developer().map(ToString::to_string),
+            app_did: stake.subject.app().map(ToString::to_string),
             amount: stake.amount.to_string(),
             amount_forfeited: stake.amount_forfeited.to_string(),
             amount_returned: stake.amount_returned.to_string(),
             amount_remaining: stake.remaining().to_string(),
             amount_moving: stake.amount_reserved().to_string(),
             amount_missing: stake.missing().to_string(),
+            waiting_days: stake.waiting_days,
             return_at: stake.return_at.map(Timestamp::seconds),
             failure_count: is_store.then_some(stake.failure_count),
             failure: stake.failure.as_ref().filter(|_| is_store).map(FailureModel::from),

@@ -1,4 +1,4 @@
-use crate::auth::{Caller, SignedIn};
+use crate::auth::{Caller, Publisher, SignedIn};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::Data;
@@ -6,6 +6,7 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::access::Did;
+use souk_domain::publishing::access_tokens::TokenAct;
 use souk_domain::publishing::bundle::checks::{CheckResult, Finding, find_checks, request_checks};
 use souk_domain::publishing::bundle::parse_version;
 use std::sync::Arc;
@@ -71,15 +72,16 @@ impl VersionChecksApi {
     async fn list(
         &self,
         app: Data<&Arc<App>>,
-        caller: SignedIn,
+        publisher: Publisher,
         did: Path<String>,
         version: Path<String>,
     ) -> Result<Json<VersionCheckListModel>, Problem> {
         let Named { did, version } = named(&app, &did, &version)?;
-        checks(&app, &did, &version, &caller.0).await
+        let caller = publisher.act(&app, &did, TokenAct::Read).await?;
+        checks(&app, &did, &version, &caller).await
     }
 
-    /// Run the checks again, as a job. Returns the former results, which are shown until it has ended.
+    /// Run the checks again, as a job, unless one is ordered already. Returns the former results, which are shown until it has ended.
     #[oai(path = "/:did/versions/:version/checks", method = "post")]
     async fn run(
         &self,

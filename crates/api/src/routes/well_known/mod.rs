@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The DID under which published clients look for the payment kit (payment-kit.md 6.1).
 const KIT_DID: &str = "z2qaCNvKMv5GjouKdcDWexv6WqtHbpNPQDnAk";
+/// The DID under which published publisher tools look for the store (reference/store.md 5.2).
+const STORE_DID: &str = "z8ia29UsENBg6tLZUKi2HABj38Cw1LmHZocbQ";
 /// Maximum size of a page-view report, in bytes.
 const PAGE_VIEW_MAX: usize = 4 * 1024;
 
@@ -85,7 +87,11 @@ pub fn blocklet(app: Data<&Arc<App>>, query: Query<BlockletQuery>) -> Response {
         "prefix": "/",
         "componentId": format!("{did}/{KIT_DID}"),
         "languages": [{ "code": "en", "name": "English" }, { "code": "zh", "name": "简体中文" }],
-        "componentMountPoints": [{ "did": KIT_DID, "name": "payment-kit", "title": site.name, "mountPoint": "/payment", "status": "running" }],
+        "componentMountPoints": [
+            { "did": KIT_DID, "name": "payment-kit", "title": site.name, "mountPoint": "/payment", "status": "running" },
+            // Tools append it to the origin, so it names the folder in which a proxy serves the store.
+            { "did": STORE_DID, "name": "blocklet-store", "title": site.name, "mountPoint": site.public_url.path(), "status": "running" },
+        ],
         "navigation": [],
         "theme": {},
         "preferences": {},

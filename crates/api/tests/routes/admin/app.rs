@@ -7,8 +7,11 @@ use poem::test::TestClient;
 use poem::{EndpointExt, Response};
 use serde_json::{Value, json};
 use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::ci_tokens::OidcCiTokens;
 use souk_adapters::files::{FileStore, SpoolFolder};
-use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, CheckedAppDids, Ed25519TokenKeys, HmacSigner, SodiumToolSeals};
+use souk_adapters::instances::HttpInstanceProbe;
+use souk_adapters::outbound::PrivateNetworks;
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlPersonalDataExports, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
@@ -19,6 +22,7 @@ use souk_api::{Limits, service};
 use souk_domain::access::{Did, Login, Passport, Role, Scope, SignedLinks, User};
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::ProviderCustomer;
+use souk_domain::events::Topic;
 use souk_domain::payment::*;
 use souk_domain::shared::*;
 use std::sync::Arc;
@@ -26,13 +30,15 @@ use std::time::Duration;
 
 /// The only host that the networks of these tests know; every other host is misconfigured.
 pub const HOST: &str = "https://network.example/api/";
+/// The seed of the store's own key.
+pub const APP_SEED: [u8; 32] = [1; 32];
 
 pub struct TestApp {
     pub client: TestClient<BoxEndpoint<'static, Response>>,
     pub ctx: Context,
     pub clock: Arc<FixedClock>,
     pub disk: Arc<TestDisk>,
-    _database: TestDatabase,
+    database: TestDatabase,
     /// Of stored files, and of uploads in progress.
     pub files: tempfile::TempDir,
 }
@@ -75,6 +81,7 @@ impl TestApp {
             random: Arc::new(SeededRandom::new(1)),
             networks,
             handlers: souk_domain::purpose_handlers(),
+            stake_uses: souk_domain::stake_uses(),
             policy: souk_domain::billing::BillingPolicy::default(),
             limits: souk_domain::operation::VisitorLimits::default(),
             trust: Arc::new(souk_domain::operation::TrustedClock),
@@ -93,14 +100,17 @@ impl TestApp {
                 description: Text::default(),
                 public_url: "https://store.example".parse().expect("an address"),
                 demo: false,
-                did: String::new(),
+                did: AppKey::from_seed(&APP_SEED).did().to_string(),
                 analytics_script: None,
                 errors_url: None,
                 errors_sample_rate: 0.0,
                 has_mail_server: false,
             },
-            did_auth_tokens: Arc::new(AppDidAuthTokens::new(AppKey::from_seed(&[1; 32]))),
+            did_auth_tokens: Arc::new(AppDidAuthTokens::new(AppKey::from_seed(&APP_SEED))),
             token_keys: Arc::new(Ed25519TokenKeys),
+            tool_seals: Arc::new(SodiumToolSeals),
+            ci_tokens: Arc::new(OidcCiTokens::new(PrivateNetworks::Allowed).expect("a client")),
+            instances: Arc::new(HttpInstanceProbe::new(PrivateNetworks::Allowed).expect("a client")),
             tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
@@ -118,7 +128,7 @@ impl TestApp {
             probe: Arc::new(Ready),
         };
         let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());
-        Self { client, ctx, clock, disk, _database: database, files }
+        Self { client, ctx, clock, disk, database, files }
     }
 
     /// Signs a user in, with or without a passport.
@@ -144,7 +154,7 @@ impl TestApp {
         unit.users().upsert(&user).await.expect("writes");
         if let Some(role) = role {
             let id = PassportId::new(now, self.ctx.random.as_ref());
-            let passport = Passport { id, holder: did.clone(), role, issued_at: now, revoked_at: None };
+            let passport = Passport { id, holder: did.clone(), role, issued_at: now, revoked_at: None, stake_id: None };
             unit.users().issue_passport(&passport).await.expect("writes");
         }
         let token = format!("token-of-{did}");
@@ -197,7 +207,9 @@ impl TestApp {
         }
         let mut response = request.send().await.0;
         let status = response.status().as_u16();
-        let text = response.take_body().into_string().await.expect("a text");
+        let body = response.take_body().into_vec().await.expect("a body");
+        // A bundle is no text.
+        let text = String::from_utf8_lossy(&body).into_owned();
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
@@ -224,6 +236,13 @@ impl TestApp {
         let (status, answer) = self.call(who, verb, path, &body).await;
         assert!(status >= 400, "{answer}");
         (status, answer["error"].as_str().expect("every error has a text").to_owned())
+    }
+
+    /// The number of messages about a topic that wait in the outbox.
+    pub async fn ordered(&self, topic: Topic) -> u64 {
+        let mut connection = self.database.read().await.expect("reads");
+        let query = connection.query("SELECT count(*) AS n FROM outbox WHERE topic = $1").bind(topic.name());
+        query.one().await.expect("counts").get("n").expect("n")
     }
 
     /// Creates a wallet method with a token of 18 decimals, and a card method with dollars. Returns the ids of both currencies.
@@ -311,7 +330,7 @@ impl WalletRail for Network {
         Err(nothing_moves())
     }
 
-    async fn stake_balance(&self, _: &Method, _: &Currency, _: &Did, _: &str) -> Result<StakeState, RailError> {
+    async fn stake_balance(&self, _: &Method, _: &Currency, _: &Did, _: &str, _: Duration) -> Result<StakeState, RailError> {
         Err(nothing_moves())
     }
 

@@ -5,14 +5,11 @@ use crate::admin::app::Who;
 use poem::http::Method;
 use serde_json::{Value, json};
 use souk_adapters::bundles::LocalBundleReader;
-use souk_adapters::files::{FileStore, SpoolFolder};
-use souk_adapters::identity::CheckedAppDids;
 use souk_adapters::testing::upload::TestUpload;
 use souk_domain::access::Role;
-use souk_domain::publishing::bundle::checks::{CheckPorts, run_checks};
+use souk_domain::events::Topic;
 use souk_domain::publishing::bundle::{UploadedVersion, parse_version};
 use souk_domain::shared::StorageError;
-use std::sync::Arc;
 
 async fn uploaded(store: &Publishing, upload: &TestUpload) -> UploadedVersion {
     let (status, answer) = store.upload(&upload.sign()).await;
@@ -22,13 +19,8 @@ async fn uploaded(store: &Publishing, upload: &TestUpload) -> UploadedVersion {
     unit.uploads().find_version(&upload.did(), &version).await.expect("reads").expect("exists")
 }
 
-/// Does what the job does.
 async fn run(store: &Publishing, version: &UploadedVersion) -> Result<(), StorageError> {
-    let files = FileStore::open(store.app.files.path()).await.expect("opens");
-    let spool = SpoolFolder::new(store.app.files.path().join("uploads"), Arc::clone(&store.app.ctx.random));
-    let (dids, reader) = (CheckedAppDids, LocalBundleReader::default());
-    let ports = CheckPorts { dids: &dids, reader: &reader, spool: &spool, files: &files };
-    run_checks(&store.app.ctx, &ports, &version.id).await
+    store.run_checks(&version.app, &version.version.to_string()).await
 }
 
 fn path(version: &UploadedVersion) -> String {
@@ -78,7 +70,7 @@ async fn a_failing_check_says_what_and_where() {
         LocalBundleReader::default().sha256(b"console.log('hello');\n")
     };
     let mut unit = store.app.ctx.store.begin().await.expect("begins");
-    unit.uploads().block_digest(&digest, "a known miner", store.app.ctx.now()).await.expect("blocks");
+    unit.digests().block(&digest, "a known miner", store.app.ctx.now()).await.expect("blocks");
     unit.commit().await.expect("commits");
     run(&store, &version).await.expect("run");
     let answer = store.app.get(&store.developer, &path(&version)).await;
@@ -113,6 +105,11 @@ async fn a_check_that_cannot_be_carried_out_is_errored_and_can_be_run_again() {
     let errored: Vec<_> = states(&answer).into_iter().filter(|(_, state)| state == "errored").map(|(name, _)| name).collect();
     assert_eq!(errored, ["archive", "secrets", "blocked_digests"]);
     std::fs::rename(&aside, &bundle).expect("moves back");
+    let ordered = store.app.ordered(Topic::CheckVersion).await;
+    for _ in 0..2 {
+        store.app.call(&store.developer, Method::POST, &path(&version), &Value::Null).await;
+    }
+    assert_eq!(store.app.ordered(Topic::CheckVersion).await, ordered + 1, "who asks twice waits for the first run");
     run(&store, &version).await.expect("run");
     let answer = store.app.get(&store.developer, &path(&version)).await;
     assert_eq!(states(&answer), expected(&[]), "{answer}");
@@ -132,4 +129,7 @@ async fn checks_are_for_the_developer_and_for_reviewers() {
     }
     let (status, _) = store.app.call(&admin, Method::GET, &path(&version).replace("1.0.0", "2.0.0"), &Value::Null).await;
     assert_eq!(status, 404);
+    let log = store.app.get(&store.app.owner().await, "/api/audit-log?operation=version.check").await;
+    assert_eq!(log["count"], 2, "refused calls leave no entry: {log}");
+    assert_eq!(log["list"][0]["objects"], json!([version.app.to_string()]));
 }

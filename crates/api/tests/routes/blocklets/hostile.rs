@@ -51,8 +51,28 @@ fn with_link() -> Vec<u8> {
     tar.into_inner().and_then(flate2::write::GzEncoder::finish).expect("writes")
 }
 
+/// The header of an empty entry, also one that no packer writes.
+pub(super) fn entry_header(name: &str, kind: tar::EntryType) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_entry_type(kind);
+    header.set_mode(0o644);
+    header.set_size(0);
+    header.set_cksum();
+    header
+}
+
+/// A bundle of empty entries.
+pub(super) fn with_headers(headers: impl Iterator<Item = tar::Header>) -> Vec<u8> {
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    for header in headers {
+        tar.append(&header, std::io::empty()).expect("writes");
+    }
+    tar.into_inner().and_then(flate2::write::GzEncoder::finish).expect("writes")
+}
+
 /// 64 MiB of zeros.
-fn bomb() -> Vec<u8> {
+pub(super) fn bomb() -> Vec<u8> {
     let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best()));
     let mut header = tar::Header::new_ustar();
     header.set_entry_type(tar::EntryType::Regular);
@@ -132,6 +152,7 @@ fn bundle_cases(store: &Publishing) -> Vec<Case> {
     let mut changed = signed.clone();
     *changed.bundle.last_mut().expect("bytes") ^= 1;
     let size = |size: u64| json!({ "dist": { "tarball": "a.tgz", "integrity": format!("sha512-{}==", "A".repeat(86)), "size": size } });
+    let with_entry = |name: &str, kind: tar::EntryType| of_bundle(with_headers(std::iter::once(entry_header(name, kind))));
     let large_picture = |seed| [png(1_280, 720, seed), vec![7; 6 << 20]].concat();
     vec![
         case("a wrong digest", &changed, S::BAD_REQUEST, "invalid tarball"),
@@ -154,6 +175,24 @@ fn bundle_cases(store: &Publishing) -> Vec<Case> {
             &of_bundle([b"PK\x03\x04".as_slice(), &[7; 60]].concat()),
             S::BAD_REQUEST,
             "invalid tarball: the bundle is not a gzip-compressed tar archive",
+        ),
+        case(
+            "a path out of the bundle",
+            &with_entry("package/../../evil", tar::EntryType::Regular),
+            S::BAD_REQUEST,
+            "invalid tarball: entry 1 (\"package/../../evil\"): the path has an empty segment, '.' or '..'",
+        ),
+        case(
+            "a hard link",
+            &with_entry("package/link", tar::EntryType::Link),
+            S::BAD_REQUEST,
+            "invalid tarball: entry 1: hard links are not allowed",
+        ),
+        case(
+            "a device",
+            &with_entry("package/null", tar::EntryType::Char),
+            S::BAD_REQUEST,
+            "invalid tarball: entry 1: devices are not allowed",
         ),
         case("a link", &of_bundle(with_link()), S::BAD_REQUEST, "invalid tarball: entry 1: symbolic links are not allowed"),
         case("a bomb", &of_bundle(bomb()), S::BAD_REQUEST, "invalid tarball: the archive unpacks to more than 200 times its size"),

@@ -1,14 +1,14 @@
 //! What uploads cost the store: memory, threads, and places.
 
+use super::hostile::{bomb, entry_header, with_headers};
 use super::{BOUNDARY, Publishing, enroll_developer, form};
 use crate::admin::app::TestApp;
 use futures_util::{StreamExt, stream};
 use poem::Body;
 use poem::http::StatusCode;
-use sha2::{Digest, Sha512};
-use souk_adapters::testing::upload::{TestUpload, pack_into};
-use std::io::{self, Read};
-use std::path::Path;
+use souk_adapters::testing::upload::{PackedFile, TestUpload};
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -25,38 +25,8 @@ fn forget_peak() -> Option<()> {
     std::fs::write("/proc/self/clear_refs", "5").ok()
 }
 
-/// Bytes that do not compress, the same for the same seed.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    std::iter::repeat_with(|| next().to_le_bytes()).take(length.div_ceil(8)).flatten().take(length).collect()
-}
-
-struct Sha512OfFile {
-    sha512: Vec<u8>,
-    size: u64,
-}
-
-fn digest(file: &Path) -> Sha512OfFile {
-    let (mut file, mut hash, mut size) = (std::fs::File::open(file).expect("opens"), Sha512::new(), 0);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let count = file.read(&mut buffer).expect("reads");
-        if count == 0 {
-            return Sha512OfFile { sha512: hash.finalize().to_vec(), size };
-        }
-        hash.update(&buffer[..count]);
-        size += count as u64;
-    }
-}
-
 /// A body that is read from a file while it is sent, between the given ends.
-fn streamed(file: std::path::PathBuf, before: Vec<u8>, after: Vec<u8>) -> Body {
+fn streamed(file: PathBuf, before: Vec<u8>, after: Vec<u8>) -> Body {
     let content = stream::once(async move { tokio::fs::File::open(file).await });
     let content = content.flat_map(|file| match file {
         Ok(file) => tokio_util::io::ReaderStream::with_capacity(file, 64 << 10).boxed(),
@@ -79,13 +49,10 @@ async fn the_memory_of_an_upload_does_not_grow_with_its_bundle() {
     let mut peaks = Vec::new();
     for (name, megabytes) in [("small", 5), ("large", 160)] {
         let (upload, file) = (store.version(name, "1.0.0"), folder.path().join(name));
-        let noise = (0..megabytes).map(|n| (format!("data/{n}"), noise(n + 1, 1 << 20)));
-        let packed = pack_into(upload.files.iter().cloned().chain(noise), std::fs::File::create(&file).expect("creates"));
-        packed.expect("packs");
-        let Sha512OfFile { sha512, size } = digest(&file);
+        let PackedFile { path, sha512, size } = upload.pack_large(megabytes, &file).expect("packs");
         let (head, tail) = ends(&upload.sign_digest(&sha512, size));
         let before = forget_peak().and_then(|()| memory("VmRSS:"));
-        let (status, answer) = store.send_body(streamed(file, head, tail)).await;
+        let (status, answer) = store.send_body(streamed(path, head, tail)).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         peaks.push(before.zip(memory("VmHWM:")).map(|(before, peak)| peak.saturating_sub(before)));
     }
@@ -93,6 +60,45 @@ async fn the_memory_of_an_upload_does_not_grow_with_its_bundle() {
         println!("an upload of 5 MiB takes {} KiB, one of 160 MiB {} KiB", small >> 10, large >> 10);
         assert!(large <= small + (24 << 20), "an upload of 160 MiB takes {large} bytes, one of 5 MiB {small}");
     }
+}
+
+/// One entry more than a bundle may have. The rest of a million would not be read.
+fn many_entries() -> Vec<u8> {
+    // Names that compress badly, so that the ratio is not what refuses them.
+    let name = |n: u64| format!("package/{:016x}{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15), n.wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    with_headers((0..100_001).map(|n| entry_header(&name(n), tar::EntryType::Regular)))
+}
+
+#[tokio::test]
+async fn the_memory_of_a_hostile_upload_is_bounded() {
+    let store = Publishing::open().await;
+    let upload = store.version("hostile", "1.0.0");
+    for (bundle, error) in [
+        (bomb(), "invalid tarball: the archive unpacks to more than 200 times its size"),
+        (many_entries(), "invalid tarball: the archive has more than 100000 entries"),
+    ] {
+        let document = upload.sign_with(&bundle);
+        let body = form(&[("blocklet-meta", &document), ("blocklet-tarball", &bundle), ("source", b"CLI")]);
+        let before = forget_peak().and_then(|()| memory("VmRSS:"));
+        let (status, answer) = store.send_body(body).await;
+        assert_eq!((status, answer["error"].as_str()), (StatusCode::BAD_REQUEST, Some(error)), "{answer}");
+        assert_eq!(store.files(), 0, "{error}: something is left on disk");
+        if let Some((before, peak)) = before.zip(memory("VmHWM:")) {
+            let taken = peak.saturating_sub(before);
+            println!("{error}: {} KiB", taken >> 10);
+            assert!(taken <= 64 << 20, "{error}: {taken} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_the_bundle_is_received() {
+    let store = Publishing::open().await;
+    let (head, _) = ends(&TestUpload::new(99, "strange", "1.0.0", store.app.ctx.now()).sign().document);
+    let answered = tokio::time::timeout(Duration::from_secs(20), store.send_body(stalled(head, CancellationToken::new())));
+    let (status, answer) = answered.await.expect("it does not wait for the bundle");
+    assert_eq!((status, answer["code"].as_str()), (StatusCode::UNAUTHORIZED, Some("ACCESS_TOKEN_UNKNOWN")), "{answer}");
+    assert_eq!(store.files(), 0);
 }
 
 /// A body that ends its first part, and then sends nothing until it is told to.

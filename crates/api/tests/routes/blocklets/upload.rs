@@ -65,8 +65,14 @@ async fn versions_only_go_up() {
         ("1.0.10", StatusCode::OK),
         ("1.0.9", StatusCode::BAD_REQUEST),
     ] {
+        let before = store.files();
         let (found, answer) = store.upload(&store.version("hello", version).sign()).await;
         assert_eq!(found, status, "{version}: {answer}");
+        if status != StatusCode::OK {
+            let text = answer["error"].as_str().unwrap_or_default();
+            assert!(text.starts_with("Can't upload blocklet version less than 1.0."), "{answer}");
+            assert_eq!(store.files(), before, "{version}: something is left on disk");
+        }
     }
 }
 
@@ -114,6 +120,7 @@ async fn only_developers_upload_and_only_their_own_apps() {
     give_token(&store.app, &key_of(4), &developer, &[TokenScope::PublishUpdate], "*").await;
     give_token(&store.app, &key_of(6), &developer, &[TokenScope::PublishNew], "*").await;
     give_token(&store.app, &key_of(7), &developer, TokenScope::ALL, "o*").await;
+    let before = store.files();
     for (seed, name, version, status, code) in [
         (2, "hello", "1.1.0", StatusCode::FORBIDDEN, "NOT_OWNER"),
         (2, "hello", "1.0.0", StatusCode::FORBIDDEN, "NOT_OWNER"),
@@ -125,7 +132,12 @@ async fn only_developers_upload_and_only_their_own_apps() {
     ] {
         let (found, answer) = store.upload(&TestUpload::new(seed, name, version, now).sign()).await;
         assert_eq!((found, answer["code"].as_str()), (status, Some(code)), "{seed} {answer}");
+        assert_eq!(store.files(), before, "{seed}: something is left on disk");
     }
+    store.app.clock.advance(std::time::Duration::from_secs(3_600));
+    let (found, answer) = store.upload(&store.version("hello", "1.1.0").sign()).await;
+    assert_eq!((found, answer["code"].as_str()), (StatusCode::UNAUTHORIZED, Some("TOKEN_EXPIRED")), "{answer}");
+    assert_eq!(store.files(), before, "a token that has expired");
 }
 
 #[tokio::test]

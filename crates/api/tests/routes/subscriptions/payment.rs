@@ -27,6 +27,7 @@ async fn hold_stake(app: &TestApp, one: &Subscriber) {
         currency_id: found.currency_id.clone(),
         subject: StakeSubject::Subscription(found.id.clone()),
         purpose: StakePurpose::Security,
+        waiting_days: 14,
         amount_requested: amount,
         amount,
         amount_forfeited: Amount::ZERO,

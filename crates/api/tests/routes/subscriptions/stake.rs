@@ -1,12 +1,15 @@
 use crate::app::plans::{SKT, week};
-use crate::app::signing::{GAS_PRICE, generation_for};
-use crate::app::{Buyer, Plans, TestApp};
+use crate::app::signing::{GAS_PRICE, begin_order, generation_for, sign};
+use crate::app::{Buyer, Plans, TestApp, altered, wallet};
 use serde_json::{Value, json};
+use souk_adapters::arcblock::{Itx, transaction_hash};
 use souk_adapters::identity::{delegation_address, stake_address};
 use souk_adapters::on_both;
 use souk_domain::billing;
 use souk_domain::checkout::SubscriptionTerms;
+use souk_domain::payment::{MethodKind, Outcome, STAKE_TERMS_DIFFER, SignedTransaction};
 use souk_domain::shared::SubscriptionId;
+use std::time::Duration;
 
 /// Reason and total of the stake statements.
 async fn statements(buyer: &Buyer) -> Vec<(Value, Value)> {
@@ -18,7 +21,49 @@ async fn statements(buyer: &Buyer) -> Vec<(Value, Value)> {
     found
 }
 
+/// The payer opens the deposit of a request without the store, so that another account can forfeit it.
+async fn open_for_another(app: &TestApp, payer: &Buyer, request: &Value) {
+    let other = wallet("other");
+    app.networks.faucet(other.did().as_str()).await;
+    let claims = altered(&payer.wallet, request, |transaction| {
+        // Two transactions of an account in a row have different nonces.
+        transaction.nonce += 1;
+        let Some(Itx::StakeTx(stake)) = &mut transaction.itx else { panic!("a deposit") };
+        stake.slashers = vec![other.did().to_string()];
+    });
+    let text = claims[0]["finalTx"].as_str().expect("text");
+    let bytes = bs58::decode(&text[1..]).into_vec().expect("base58");
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    let method = unit.methods().find(&app.shop.wallet).await.expect("reads").expect("a method");
+    let currency = unit.methods().find_currency(&app.shop.token).await.expect("reads").expect("a currency");
+    drop(unit);
+    let rail = app.ctx.networks.wallet(MethodKind::Arcblock).expect("a rail");
+    let sent = rail.send(&method, &currency, &SignedTransaction { hash: transaction_hash(&bytes), bytes }).await;
+    assert!(matches!(&sent, Outcome::Declined(decline) if decline.code == STAKE_TERMS_DIFFER), "executed, not counted: {sent:?}");
+}
+
 on_both! {
+    async fn a_deposit_that_its_payer_opened_for_another_is_refused_and_a_new_order_succeeds(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let plans = Plans::put(&app).await;
+        let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
+        let (session, connect, asked) = begin_order(&app, &alice, &link).await;
+        let asked = sign(&connect, &alice, &asked).await;
+        open_for_another(&app, &alice, &asked).await;
+        let refused = sign(&connect, &alice, &asked).await;
+        assert_eq!((&refused["status"], &refused["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{refused}");
+        assert_eq!(refused["errorParams"], json!({ "reason": STAKE_TERMS_DIFFER }));
+        let seen = connect.status().await.ok();
+        assert_eq!((&seen["status"], &seen["params"]["reason"]), (&json!("error"), &json!(STAKE_TERMS_DIFFER)), "{seen}");
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
+        assert_eq!(app.count("SELECT count(*) AS n FROM stakes WHERE status = 'held'").await, 0);
+        // A visitor who starts the same link at once gets the same order.
+        app.advance(Duration::from_secs(5));
+        assert_ne!(alice.subscribe(&app, &link).await, session);
+        app.finish().await;
+    }
+
     async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest(db: &TestDatabase) {
         let app = TestApp::with_gas(db).await;
         forfeit_and_return(&app).await;

@@ -2,7 +2,7 @@
 
 use super::NoteError;
 use crate::billing::{InvoicePayment, PaymentSource};
-use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId, Quotient};
+use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId};
 
 /// Where a credit note's money goes after it has reduced the unpaid part of its invoice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,26 +108,10 @@ fn in_order<'a>(payments: &'a [Returnable], destination: &Destination) -> Vec<&'
 /// # Errors
 /// [`NoteError::OverRefund`] when the amount exceeds the sum of the lines.
 pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, NoteError> {
-    let sum = Amount::sum(lines.iter().copied())?;
-    if amount > sum {
+    if amount > Amount::sum(lines.iter().copied())? {
         return Err(NoteError::OverRefund);
     }
-    if sum.is_zero() {
-        return Ok(vec![Amount::ZERO; lines.len()]);
-    }
-    let shares: Vec<Quotient> = lines.iter().map(|line| line.times_ratio(amount, sum)).collect::<Result<_, AmountError>>()?;
-    let mut remainder = amount.minus(Amount::sum(shares.iter().map(|share| share.floor))?)?;
-    let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by(|a, b| shares[*b].remainder.cmp(&shares[*a].remainder).then(a.cmp(b)));
-    let mut parts: Vec<Amount> = shares.into_iter().map(|share| share.floor).collect();
-    let one = Amount::new(1);
-    for place in order {
-        if !remainder.is_zero() && parts[place] < lines[place] {
-            parts[place] = parts[place].plus(one)?;
-            remainder = remainder.minus(one)?;
-        }
-    }
-    Ok(parts)
+    Ok(amount.spread(lines)?)
 }
 
 #[cfg(test)]

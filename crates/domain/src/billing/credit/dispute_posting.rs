@@ -6,7 +6,7 @@ use super::dispute_change::DisputeChange;
 use super::issue::{ItemOrder, NewNote, NoteOrder, issue_notes};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
 use super::{CreditNoteReason, NoteError};
-use crate::billing::invoice::lines_by_invoice;
+use crate::billing::invoice::{book_shares, lines_by_invoice, sharing};
 use crate::billing::recovery::match_invoices;
 use crate::billing::{InvoiceItem, InvoicePayment, PostingError, Subscription};
 use crate::context::Context;
@@ -54,7 +54,8 @@ impl DisputePosting {
             Posting::debit(Account::Suspense, taken.rest, currency),
             Posting::credit(Account::cash(&self.dispute.method_id), amount, currency),
         ];
-        self.post(ctx, unit, EntryType::DisputeWithdrawn, postings).await
+        self.post(ctx, unit, EntryType::DisputeWithdrawn, postings).await?;
+        self.book_shares(ctx, unit).await
     }
 
     /// Returns the withdrawn amount to the invoice payments. The part that was posted to suspense is posted back; after a loss that is the
@@ -70,7 +71,8 @@ impl DisputePosting {
             Posting::credit(Account::Disputes, held, currency),
             Posting::credit(Account::Suspense, amount.minus(held)?, currency),
         ];
-        self.post(ctx, unit, EntryType::DisputeReinstated, postings).await
+        self.post(ctx, unit, EntryType::DisputeReinstated, postings).await?;
+        self.book_shares(ctx, unit).await
     }
 
     /// Reverses the disputed payments, so that the invoices' due grows, and credits the creditable amount of their lines. The rest
@@ -90,9 +92,15 @@ impl DisputePosting {
         self.post(ctx, unit, EntryType::DisputeLost, postings).await?;
         let invoices = self.paid.touched(&taken.parts);
         self.credit(ctx, unit, &invoices).await?;
+        self.book_shares(ctx, unit).await?;
         let lost = self.paid.invoices.iter().filter(|invoice| invoices.contains(&invoice.id));
         let subscriptions = lost.filter_map(|invoice| invoice.subscription_id.clone()).collect();
         Ok(match_invoices(ctx, unit, &subscriptions, self.at).await?)
+    }
+
+    /// Beneficiaries have no share of what a dispute holds.
+    async fn book_shares(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), PostingError> {
+        book_shares(ctx, unit, &sharing(&self.paid.invoices), self.at).await
     }
 
     /// Credits what the lines of these invoices can still give, as far as it is not paid.

@@ -4,6 +4,7 @@ use super::allocation::{Destination, NoteAllocation, Returnable, ReturnedPart, a
 use super::refund::{NewRefund, WrittenRefund, write_refunds};
 use super::{CreditNote, CreditNoteItem, CreditNoteReason, NoteError, RefundAttempt};
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balances};
+use crate::billing::invoice::{book_shares, sharing};
 use crate::billing::notifications::notify_all;
 use crate::billing::{
     ChangedInvoice, ChangedPayment, DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification,
@@ -236,6 +237,9 @@ pub(crate) async fn issue_notes(ctx: &Context, unit: &mut dyn UnitOfWork, notes:
     let refunds = return_payments(ctx, unit, &planned).await?;
     let entries = planned.iter().map(|one| entry_of(ctx, one)).collect::<Result<Vec<_>, _>>()?;
     unit.journal().post_all(&entries).await?;
+    if let Some(first) = planned.first() {
+        book_shares(ctx, unit, &sharing(planned.iter().map(|one| &one.after)), first.new.at).await?;
+    }
     let credited: Vec<_> = all.into_iter().map(|note| Notification::Credited(note.id)).collect();
     notify_all(ctx, unit, &credited).await?;
     let mut issued: Vec<_> = planned

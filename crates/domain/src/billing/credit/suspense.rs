@@ -8,6 +8,7 @@ use super::undo::subscriptions_of;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::{convert_send_error, convert_through};
+use crate::billing::invoice::{book_shares, sharing};
 use crate::billing::recovery::recovered;
 use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError};
 use crate::context::Context;
@@ -196,6 +197,7 @@ impl Resolution<'_> {
         let receivable = self.amount.minus(unallocated)?;
         let credits = vec![self.credit(Account::Receivable, receivable), self.credit(Account::CustomerBalance, unallocated)];
         self.post(ctx, unit, credits).await?;
+        book_shares(ctx, unit, &sharing(paid.iter().map(|one| &one.after)), self.at).await?;
         recovered(ctx, unit, &paid).await?;
         let invoices = paid.into_iter().map(|one| one.after.id).collect();
         Ok(ResolvedSuspense { amount: self.amount, transaction, refund: None, invoices })

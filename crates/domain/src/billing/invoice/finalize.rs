@@ -1,6 +1,6 @@
 //! Finalization: an invoice gets its number, is posted as a receivable, and is paid from the customer's balance as far as possible.
 
-use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource};
+use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource, book_shares, sharing};
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balances};
 use crate::context::Context;
@@ -66,6 +66,10 @@ pub(crate) async fn finalize_all(
         unit.invoice_payments().insert_all(&payments).await?;
     }
     unit.journal().post_all(&entries).await?;
+    if let Some(first) = written.first() {
+        let paid = written.iter().map(|one| &one.invoice).filter(|invoice| !invoice.amount_paid.is_zero());
+        book_shares(ctx, unit, &sharing(paid), first.invoice.created_at).await?;
+    }
     Ok(written.into_iter().map(|one| one.invoice).collect())
 }
 

@@ -3,12 +3,17 @@
 mod finalize;
 mod number;
 mod payment;
+mod sale_shares;
+#[cfg(test)]
+mod sale_shares_tests;
 mod settle;
 mod status;
 
 pub(crate) use finalize::{Finalization, finalize, finalize_all};
 pub use number::*;
 pub use payment::*;
+pub use sale_shares::{DueShare, SaleShare, SaleShares, SharedLine, due_shares};
+pub(crate) use sale_shares::{book_shares, kept_amount, sharing};
 pub(crate) use settle::{Receipt, apply_balance, plan_payments, settle, unapply_balance};
 pub use status::*;
 
@@ -88,6 +93,12 @@ impl BillingReason {
     #[must_use]
     pub const fn is_stake(self) -> bool {
         matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover | Self::StakeOverdraftProtection)
+    }
+
+    /// Whether the invoice can have lines of prices that are paid once.
+    #[must_use]
+    pub const fn may_sell_once(self) -> bool {
+        matches!(self, Self::Manual | Self::SubscriptionCreate)
     }
 
     /// Whether the invoice only documents a transaction: no receivable, no revenue, not creditable.

@@ -1,7 +1,7 @@
 //! Settlement: applies settled network payments, forfeited stakes and the customer's balance to invoices.
 
 use super::finalize::{AppliedBalance, pay_from_balances};
-use super::{ChangedInvoice, ChangedPayment, Invoice, InvoicePayment, PaymentSource};
+use super::{ChangedInvoice, ChangedPayment, Invoice, InvoicePayment, PaymentSource, book_shares, sharing};
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance, change_balances};
 use crate::context::Context;
@@ -159,6 +159,9 @@ impl<'a> Settled<'a> {
         // In the order of the locks of balances.
         self.overpayments.sort_by_key(|change| change.customer_id);
         change_balances(ctx, unit, &self.overpayments).await?;
+        if let Some(first) = self.entries.first() {
+            book_shares(ctx, unit, &sharing(self.invoices.iter().map(|one| &one.after)), first.posted_at).await?;
+        }
         Ok(self.invoices)
     }
 }
@@ -221,6 +224,7 @@ pub(crate) async fn apply_balance(
         return Err(BillingError::Contended);
     }
     unit.invoice_payments().insert_all(&payments).await?;
+    book_shares(ctx, unit, &sharing(paid.iter().map(|one| &one.after)), now).await?;
     Ok(paid)
 }
 
@@ -231,7 +235,8 @@ pub(crate) fn plan_payments(invoices: &[Invoice]) -> Vec<PlannedPayment> {
     invoices.iter().map(plan).filter(|planned| !planned.amount.is_zero()).collect()
 }
 
-/// Returns to the balance what it paid of an invoice that is being voided. The caller has already rejected voiding if other payments stand.
+/// Returns to the balance what it paid of an invoice that is being voided. The caller has already rejected voiding if other payments stand,
+/// and credits the invoice next, which books its shares.
 /// Returns the invoice without the balance payments.
 pub(crate) async fn unapply_balance(
     ctx: &Context,

@@ -150,7 +150,8 @@ pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), ReturnSt
     let seen = query_stake(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let stake = unit.stakes().lock(&seen.id).await?.ok_or(SubscriptionError::NotFound)?;
-    if stake.status != StakeStatus::Releasing {
+    // What the store keeps is not returned.
+    if stake.status != StakeStatus::Releasing || stake.is_forfeited() {
         return Err(ReturnStakeError::NoStake);
     }
     if stake.reservation.is_some() {

@@ -7,7 +7,7 @@ use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, retry_delay};
 use crate::billing::charges::publish_charges;
 use crate::billing::clock::time_of_customer;
-use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
+use crate::billing::{BatchResult, BillingError, ClockEvent, Scope, TimelineEvent};
 use crate::context::Context;
 use crate::payment::{Purpose, StakeState, Trigger, paused_methods, per_network};
 use crate::shared::{Amount, AttemptId, Timestamp};
@@ -48,6 +48,7 @@ fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingE
     let to_forfeit = match stake.purpose {
         // The overdraft protection pays in full or not at all.
         StakePurpose::Overdraft => overdue.full_within(available)?,
+        _ if stake.is_forfeited() => available,
         _ => overdue.sum()?.min(available),
     };
     Ok(match stake.status {
@@ -64,11 +65,15 @@ fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingE
         StakeStatus::Releasing if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
         // If the payment in flight is declined, more is overdue.
         StakeStatus::Releasing if overdue.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
+        // A payment that replaces a revoked deposit must not be returned before it is recorded.
+        StakeStatus::Releasing if *is_being_placed && stake.subject.subscription().is_none() => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Releasing if !state.held.is_zero() => NextStep::Return(stake.available().min(state.held)),
         // The payer revoked it; the network will pay it out.
         StakeStatus::Releasing if !state.revoked.is_zero() => NextStep::Wait(now.plus(claim_delay(stake, now))),
         // The network pays out a revoked stake after the waiting time. If it holds nothing before that, it is lagging behind.
-        StakeStatus::Releasing if stake.released_at.is_some_and(|at| at.plus(STAKE_WAITING) <= now) => NextStep::Claimed(stake.available()),
+        StakeStatus::Releasing if stake.released_at.is_some_and(|at| at.plus(stake.waiting()) <= now) => {
+            NextStep::Claimed(stake.available())
+        }
         StakeStatus::Releasing => NextStep::Wait(now.plus(retry_delay(stake.failure_count))),
     })
 }
@@ -158,7 +163,7 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
         NextStep::Forfeit(_) => Some(TimelineEvent::StakeSlashed),
         NextStep::Rest | NextStep::GiveUp => None,
     };
-    Ok(Some(ProcessedStake { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: queried.subject.as_str().to_owned() }) }))
+    Ok(Some(ProcessedStake { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: queried.subject.to_text() }) }))
 }
 
 async fn is_placement_on_hold(ctx: &Context, stake: &Stake) -> Result<bool, BillingError> {
@@ -217,8 +222,10 @@ async fn reschedule(ctx: &Context, queried: &Stake, later: impl FnOnce(Timestamp
 
 #[cfg(test)]
 mod tests {
+    use super::super::StakeSubject;
     use super::super::entity::tests::{at, held};
     use super::*;
+    use crate::access::Did;
     use crate::payment::PlannedPayment;
     use crate::shared::InvoiceId;
     use proptest::prelude::*;
@@ -272,12 +279,35 @@ mod tests {
     }
 
     #[test]
+    fn a_forfeited_stake_is_never_returned_and_pays_whatever_its_payer_has_revoked() {
+        let stake = Stake { purpose: StakePurpose::Publication, waiting_days: 30, ..held(100) }.forfeited_from(at(0));
+        for (held, revoked, next) in [(100, 0, 100), (0, 100, 100), (60, 40, 100), (70, 0, 70)] {
+            let expected = NextStep::Forfeit(Amount::new(next));
+            assert_eq!(step(&stake, state(held, revoked), &unpaid(0, false), 1), expected, "{held} {revoked}");
+        }
+        assert_eq!(step(&stake, state(0, 0), &unpaid(0, false), WAITED), NextStep::Wait(at(WAITED + LATER)), "the network lags behind");
+        let waited = 30 * 24 * 3_600;
+        assert_eq!(step(&stake, state(0, 0), &unpaid(0, false), waited), NextStep::Claimed(Amount::new(100)));
+    }
+
+    #[test]
     fn a_pending_stake_is_abandoned_unless_a_payment_into_it_is_in_flight() {
         let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
         assert_eq!(step(&pending, state(0, 0), &unpaid(0, false), 1), NextStep::GiveUp);
         let overdue = unpaid(0, false);
         let input = StepInput { stake: &pending, state: state(0, 0), overdue: &overdue, is_being_placed: true };
         assert_eq!(next_step(&input, at(1)).expect("in range"), NextStep::Wait(at(1 + LATER)));
+    }
+
+    #[test]
+    fn a_deposit_is_not_returned_while_its_payer_replaces_a_revoked_part() {
+        let subject = StakeSubject::App(Did::from_verified("z1app"));
+        let revoked = Stake { purpose: StakePurpose::Publication, subject, ..held(100) }.revoked(at(0));
+        let overdue = unpaid(0, false);
+        for (is_being_placed, expected) in [(true, NextStep::Wait(at(1 + LATER))), (false, NextStep::Return(Amount::new(100)))] {
+            let input = StepInput { stake: &revoked, state: state(160, 40), overdue: &overdue, is_being_placed };
+            assert_eq!(next_step(&input, at(1)).expect("in range"), expected);
+        }
     }
 
     proptest! {

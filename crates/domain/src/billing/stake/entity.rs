@@ -4,6 +4,7 @@ use super::{STAKE_RETRY_DOUBLINGS, StakeKey, StakePurpose, StakeReservation, Sta
 use crate::access::Did;
 use crate::payment::Decline;
 use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode, StakeId, Timestamp};
+use std::time::Duration;
 
 /// The status of a stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,10 +53,13 @@ pub enum ReleaseReason {
     Requested,
     /// The store returned it.
     ReturnedByStore,
+    /// The store keeps it: what its network still holds is forfeited.
+    Forfeited,
 }
 
 impl ReleaseReason {
-    pub const ALL: [Self; 6] = [Self::Ended, Self::Superseded, Self::Revoked, Self::Abandoned, Self::Requested, Self::ReturnedByStore];
+    pub const ALL: [Self; 7] =
+        [Self::Ended, Self::Superseded, Self::Revoked, Self::Abandoned, Self::Requested, Self::ReturnedByStore, Self::Forfeited];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -66,6 +70,7 @@ impl ReleaseReason {
             Self::Abandoned => "abandoned",
             Self::Requested => "requested",
             Self::ReturnedByStore => "returned_by_store",
+            Self::Forfeited => "forfeited",
         }
     }
 
@@ -101,6 +106,8 @@ pub struct Stake {
     pub currency_id: CurrencyId,
     pub subject: StakeSubject,
     pub purpose: StakePurpose,
+    /// For how many days its payer waits for it after a revocation or a request. Its network fixes it with the first payment.
+    pub waiting_days: u32,
     /// The amount that the payer should have placed. More than [`Stake::remaining`] while a payment is missing.
     pub amount_requested: Amount,
     /// The sum of all payments into it.
@@ -137,6 +144,7 @@ pub(crate) struct RequestedStake<'a> {
     pub customer_id: &'a CustomerId,
     pub method_id: &'a MethodId,
     pub key: &'a StakeKey,
+    pub waiting_days: u32,
     pub amount: Amount,
 }
 
@@ -153,6 +161,7 @@ impl RequestedStake<'_> {
             currency_id: self.key.currency_id.clone(),
             subject: self.key.subject.clone(),
             purpose: self.key.purpose,
+            waiting_days: self.waiting_days,
             amount_requested: self.amount,
             amount: Amount::ZERO,
             amount_forfeited: Amount::ZERO,
@@ -177,6 +186,12 @@ impl Stake {
     #[must_use]
     pub fn key(&self) -> StakeKey {
         StakeKey { subject: self.subject.clone(), purpose: self.purpose, payer: self.payer.clone(), currency_id: self.currency_id.clone() }
+    }
+
+    /// For how long its payer waits for it after a revocation or a request.
+    #[must_use]
+    pub fn waiting(&self) -> Duration {
+        Duration::from_secs(u64::from(self.waiting_days) * 86_400)
     }
 
     /// The amount that the network still holds, by our records.
@@ -227,6 +242,18 @@ impl Stake {
         matches!(self.release_reason, Some(ReleaseReason::Revoked))
     }
 
+    /// Whether the store keeps what its network still holds.
+    #[must_use]
+    pub const fn is_forfeited(&self) -> bool {
+        matches!(self.release_reason, Some(ReleaseReason::Forfeited))
+    }
+
+    /// Whether its payer has placed all that was requested, and the network holds it.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_held() && self.missing().is_zero()
+    }
+
     /// Whether the store is releasing it, without a revocation by the payer: another payment into it would be returned as well.
     #[must_use]
     pub const fn is_going_back(&self) -> bool {
@@ -257,7 +284,9 @@ impl Stake {
             updated_at: now,
             ..self.clone()
         };
-        Ok(if self.is_held() { after } else { after.held_without_due_step() })
+        // What the store keeps stays so, with a payment that was in flight when it ordered that.
+        let stays = self.is_held() || (self.is_forfeited() && !self.is_final());
+        Ok(if stays { after } else { after.held_without_due_step() })
     }
 
     /// [`Stake::amount_requested`], without what was requested and not paid yet.
@@ -301,15 +330,39 @@ impl Stake {
         }
     }
 
-    /// Marks the stake as revoked by its payer: the network holds less than it should. A stake of the overdraft protection is returned at
-    /// once, because the protection ends; a security is returned after the subscriptions that it secures.
+    /// Releases the stake to the store: the batch of due stakes forfeits what its network still holds, whoever revoked or requested it
+    /// before. Nothing changes for a stake into which nothing was paid, and for a final one.
+    #[must_use]
+    pub fn forfeited_from(&self, now: Timestamp) -> Self {
+        match self.status {
+            StakeStatus::Pending | StakeStatus::Final => self.clone(),
+            StakeStatus::Held | StakeStatus::Releasing => Self {
+                status: StakeStatus::Releasing,
+                release_reason: Some(ReleaseReason::Forfeited),
+                released_at: self.released_at.or(Some(now)),
+                return_at: Some(now),
+                failure_count: 0,
+                failure: None,
+                updated_at: now,
+                ..self.clone()
+            },
+        }
+    }
+
+    /// Marks the stake as revoked by its payer: the network holds less than it should. A security is returned after the subscriptions that
+    /// it secures. What another stake secures ends at once, so that the rest of it is returned. The rest of a deposit of a developer is
+    /// returned after its waiting time: until then the store can keep it, and the monitor restores it if the network has answered wrongly.
     #[must_use]
     pub fn revoked(&self, now: Timestamp) -> Self {
         Self {
             status: StakeStatus::Releasing,
             release_reason: Some(ReleaseReason::Revoked),
             released_at: self.released_at.filter(|_| self.is_revoked()).or(Some(now)),
-            return_at: if self.purpose == StakePurpose::Overdraft { Some(now) } else { self.return_at },
+            return_at: match self.purpose {
+                StakePurpose::Security => self.return_at,
+                StakePurpose::Overdraft => Some(now),
+                StakePurpose::Membership | StakePurpose::Publication => Some(now.plus(self.waiting())),
+            },
             updated_at: now,
             ..self.clone()
         }
@@ -374,6 +427,7 @@ pub(in crate::billing) mod tests {
             currency_id: CurrencyId::parse("pc_1").expect("an id"),
             subject: StakeSubject::parse("sub_1").expect("a subject"),
             purpose: StakePurpose::Security,
+            waiting_days: 14,
             amount_requested: Amount::new(amount),
             amount: Amount::new(amount),
             amount_forfeited: Amount::ZERO,
@@ -432,5 +486,38 @@ pub(in crate::billing) mod tests {
         assert_eq!(excess.return_at, Some(at(3)), "the return of the excess stays due");
         let again = held(10).revoked(at(4)).placed(Amount::new(6), "D", at(5)).expect("in range");
         assert_eq!((again.status, again.amount_requested, again.remaining()), (StakeStatus::Held, Amount::new(10), Amount::new(16)));
+    }
+
+    #[test]
+    fn a_forfeited_stake_goes_to_the_store_whatever_its_payer_did_before() {
+        let publication = |amount| Stake { purpose: StakePurpose::Publication, ..held(amount) };
+        for (stake, since) in [
+            (publication(10), 9),
+            (publication(10).revoked(at(3)), 3),
+            (publication(10).released(ReleaseReason::Requested, at(900), at(4)), 4),
+        ] {
+            let after = stake.forfeited_from(at(9));
+            assert_eq!((after.status, after.release_reason), (StakeStatus::Releasing, Some(ReleaseReason::Forfeited)));
+            assert_eq!((after.released_at, after.return_at), (Some(at(since)), Some(at(9))));
+            assert!(after.is_forfeited() && after.is_going_back() && !after.is_revoked());
+        }
+        let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..publication(10) };
+        assert_eq!(pending.forfeited_from(at(9)), pending, "a payment into it may still be in flight");
+        let part = Stake { amount_requested: Amount::new(30), ..publication(10) }.forfeited_from(at(9));
+        let late = part.placed(Amount::new(20), "B", at(10)).expect("in range");
+        assert!(late.is_forfeited() && !late.is_held());
+        assert_eq!((late.remaining(), late.return_at), (Amount::new(30), Some(at(9))), "the store keeps a late payment as well");
+    }
+
+    #[test]
+    fn a_part_of_a_developers_deposit_that_was_not_revoked_is_returned_after_its_waiting_time() {
+        for (purpose, return_at) in [
+            (StakePurpose::Security, None),
+            (StakePurpose::Overdraft, Some(at(5))),
+            (StakePurpose::Membership, Some(at(5 + 14 * 86_400))),
+            (StakePurpose::Publication, Some(at(5 + 14 * 86_400))),
+        ] {
+            assert_eq!(Stake { purpose, ..held(10) }.revoked(at(5)).return_at, return_at, "{purpose:?}");
+        }
     }
 }

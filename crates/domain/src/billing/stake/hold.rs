@@ -10,12 +10,13 @@ use crate::billing::statement::Statement;
 use crate::billing::{BillingError, BillingReason, PricingFormula};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Attempt, Decline, Description, PlannedPayment, Purpose, SettledHold};
+use crate::payment::{Attempt, Decline, PlannedPayment, Purpose, SettledHold};
 use crate::shared::{Amount, AttemptId, EntryId, StakeId, Timestamp};
 use crate::storage::UnitOfWork;
 
 impl Stake {
-    /// Returns the stake after a payment into it that is returned to its payer: what was requested and held before stays so.
+    /// Returns the stake after a payment into it that is returned to its payer: what was requested and held before stays so. A deposit for
+    /// something other than a subscription that is held in part is returned with it: it secures nothing, and must not count as complete.
     ///
     /// # Errors
     /// [`StakeError::Amount`] when the sum is out of range.
@@ -28,6 +29,9 @@ impl Stake {
             ..self.clone()
         };
         Ok(match self.status {
+            StakeStatus::Held if self.subject.subscription().is_none() && !self.is_complete() => {
+                placed.released(ReleaseReason::ReturnedByStore, now, now)
+            }
             // What exceeds the requested amount is returned.
             StakeStatus::Held => Self { amount_requested: self.settled_request(), ..placed },
             // Its release goes on, now with this amount.
@@ -59,7 +63,8 @@ pub(in crate::billing) async fn return_placement(
     post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
     let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
     let reference = &settlement.reference;
-    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference, pricing_formula };
+    let description = after.payment_description();
+    let statement = Statement { reason: BillingReason::Stake, description, reference, pricing_formula };
     record_stake_statement(ctx, unit, &after, statement, now).await
 }
 
@@ -146,7 +151,26 @@ async fn unpaid_of(unit: &mut dyn UnitOfWork, attempt: &AttemptId, limit: Amount
 #[cfg(test)]
 mod tests {
     use super::super::entity::tests::{at, held};
+    use super::super::{StakePurpose, StakeSubject};
     use super::*;
+    use crate::access::Did;
+
+    #[test]
+    fn a_part_of_a_developers_deposit_is_returned_with_a_payment_that_is_returned() {
+        let of_app = |amount| Stake {
+            purpose: StakePurpose::Publication,
+            subject: StakeSubject::App(Did::from_verified("z1app")),
+            amount_requested: Amount::new(100),
+            ..held(amount)
+        };
+        let after = of_app(40).placed_to_return(Amount::new(70), "B", at(5)).expect("in range");
+        assert_eq!((after.status, after.release_reason), (StakeStatus::Releasing, Some(ReleaseReason::ReturnedByStore)));
+        assert_eq!((after.remaining(), after.return_at, after.is_complete()), (Amount::new(110), Some(at(5)), false));
+
+        let after = of_app(100).placed_to_return(Amount::new(70), "B", at(5)).expect("in range");
+        assert_eq!((after.is_complete(), after.amount_requested, after.return_at), (true, Amount::new(100), Some(at(5))));
+        assert_eq!(after.excess(Amount::new(170)), Amount::new(70));
+    }
 
     #[test]
     fn a_payment_that_is_returned_leaves_the_deposit_as_it_was() {

@@ -2,6 +2,7 @@
 //! independent of the checkout, subscription or wallet that it came from.
 
 mod admin;
+mod deposit;
 mod due;
 mod entity;
 mod hold;
@@ -17,10 +18,13 @@ mod release;
 mod reservation;
 mod settle_placement;
 mod settlement;
+mod stake_use;
 mod transfer;
 
 pub use admin::{QueryStakeError, ReturnStakeError, SlashStakeError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
+pub use deposit::{DepositError, DepositOrder, prepare_deposit, submit_signed_deposit};
+pub(crate) use deposit::{forfeit_deposit, release_deposit};
 pub(in crate::billing) use due::is_unchanged;
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
@@ -34,6 +38,7 @@ pub use overdraft::{
     submit_signed_overdraft_stake,
 };
 pub(in crate::billing) use overdue::OverdueInvoices;
+pub(crate) use place::PENDING_LIFETIME;
 pub(in crate::billing) use place::{
     Growth, Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
     stake_to_share, waiting_with_deposit,
@@ -48,3 +53,4 @@ pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
 pub use reservation::*;
 pub(in crate::billing) use settle_placement::adopt_stake;
 pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};
+pub use stake_use::{StakeUse, StakeUses, Unneeded};

@@ -88,6 +88,9 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     if found == Finding::AsKnown {
         return release_if_forgotten(ctx, queried).await;
     }
+    if queried.subject.subscription().is_none() {
+        return apply_to_deposit(ctx, queried, found).await;
+    }
     let mut unit = ctx.store.begin().await?;
     let subscriptions = lock_subscriptions(unit.as_mut(), queried).await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
@@ -113,9 +116,63 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     Ok(())
 }
 
+/// Applies what the network's answer says about a deposit for something other than a subscription.
+async fn apply_to_deposit(ctx: &Context, queried: &Stake, found: Finding) -> Result<(), BillingError> {
+    let of = ctx.stake_uses.find(queried.purpose).ok_or(BillingError::Orphan)?;
+    let mut unit = ctx.store.begin().await?;
+    of.lock(unit.as_mut(), queried).await?;
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let after = match found {
+        // What exceeds the requested amount stays until the deposit is released.
+        Finding::AsKnown | Finding::Excess => return Ok(()),
+        Finding::Revoked => {
+            tracing::info!(stake = %stake.id, "a deposit was revoked by its payer");
+            of.revoked(ctx, unit.as_mut(), &stake).await?;
+            stake.revoked(now)
+        }
+        Finding::Restored => {
+            let restored = stake.restored(now);
+            of.held(ctx, unit.as_mut(), &restored).await?.map_or_else(|| restored.clone(), |unneeded| unneeded.release(&restored, now))
+        }
+        Finding::Claimed(amount) => {
+            post_claim(ctx, unit.as_mut(), &stake, amount, now).await?;
+            stake.claimed(amount, now)?
+        }
+    };
+    if unit.stakes().update(&stake, &after).await? {
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
+/// Releases a held deposit that nothing needs, so that none is held without use.
+async fn release_if_unneeded(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+    let of = ctx.stake_uses.find(queried.purpose).ok_or(BillingError::Orphan)?;
+    let mut unit = ctx.store.read().await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &queried.customer_id).await?;
+    if of.unneeded(unit.as_mut(), queried, now).await?.is_none() {
+        return Ok(());
+    }
+    drop(unit);
+    let mut unit = ctx.store.begin().await?;
+    of.lock(unit.as_mut(), queried).await?;
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let Some(unneeded) = of.unneeded(unit.as_mut(), &stake, now).await? else { return Ok(()) };
+    tracing::warn!(stake = %stake.id, reason = unneeded.reason.name(), "a deposit that nothing uses is returned");
+    if unit.stakes().update(&stake, &unneeded.release(&stake, now)).await? {
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
 /// Releases a held stake that no running subscription names and that no pending change waits for, so that no deposit is held without use.
 async fn release_if_forgotten(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
-    let Some(subject) = queried.subject.subscription().filter(|_| queried.is_held()) else { return Ok(()) };
+    if !queried.is_held() {
+        return Ok(());
+    }
+    let Some(subject) = queried.subject.subscription() else { return release_if_unneeded(ctx, queried).await };
     let mut unit = ctx.store.read().await?;
     if is_named(unit.as_mut(), queried).await? {
         return Ok(());

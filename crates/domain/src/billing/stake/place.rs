@@ -4,17 +4,17 @@ use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeS
 use crate::access::{Did, Wallet};
 use crate::billing::payment_target::{PaymentTarget, is_change_pending};
 use crate::billing::{
-    BillingError, PaymentTargetError, PendingPlanChange, STAKE_WAITING, StakeTerms, Subscription, SubscriptionError, time_of,
+    BillingError, PaymentTargetError, PendingPlanChange, STAKE_WAITING_DAYS, StakeTerms, Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Currency, MandateDetails, PreparedStake, RailError, StakeRequest, StakeState};
+use crate::payment::{Currency, MandateDetails, PreparedStake, Purpose, RailError, StakeRequest, StakeState};
 use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long a pending stake waits for its first payment before it is abandoned.
-pub(in crate::billing) const PENDING_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+pub(crate) const PENDING_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// A payment into a stake that a wallet is asked to sign.
 #[derive(Debug, Clone)]
@@ -38,12 +38,14 @@ impl Placement {
     /// The stake that the payment goes into: the existing one that is not final, or a new pending one.
     ///
     /// # Errors
-    /// [`SubscriptionError::PaymentInFlight`] while the stake is being released or moved: an added payment would be returned as well.
+    /// [`SubscriptionError::PaymentInFlight`] while the stake is being released or moved, because an added payment would be returned as well;
+    /// or as [`check_former`].
     pub async fn open(&self, ctx: &Context) -> Result<Stake, SubscriptionError> {
         let mut unit = ctx.store.begin().await?;
         if let Some(found) = unit.stakes().find_open(&self.key).await? {
             return self.check(found);
         }
+        check_former(unit.as_mut(), &self.key).await?;
         let subscription = &self.target.subscription;
         let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
         let requested = RequestedStake {
@@ -51,6 +53,7 @@ impl Placement {
             customer_id: &subscription.customer_id,
             method_id: &self.target.method.id,
             key: &self.key,
+            waiting_days: STAKE_WAITING_DAYS,
             amount: self.amount,
         };
         let stake = requested.pending(StakeId::new(ctx.now(), ctx.random.as_ref()), Some(now.plus(PENDING_LIFETIME)), now);
@@ -79,7 +82,7 @@ impl Placement {
             payer_key: payer.public_key.clone(),
             amount: self.amount,
             subject: stake.id.to_string(),
-            waiting: STAKE_WAITING,
+            waiting: stake.waiting(),
             reference: self.target.subscription.id.to_string(),
             nonce,
         }
@@ -96,6 +99,19 @@ impl Placement {
     }
 }
 
+/// Checks that a new stake can be opened with a key.
+///
+/// # Errors
+/// [`SubscriptionError::PaymentInFlight`] while a payment into the former stake with this key is in flight: that stake is open again once the
+/// payment settles, and two stakes with one key cannot be open.
+pub(super) async fn check_former(unit: &mut dyn UnitOfWork, key: &StakeKey) -> Result<(), SubscriptionError> {
+    let Some(former) = unit.stakes().find_newest(key).await? else { return Ok(()) };
+    match unit.attempts().open_of(&Purpose::Stake(former.id)).await? {
+        Some(_) => Err(SubscriptionError::PaymentInFlight),
+        None => Ok(()),
+    }
+}
+
 /// Queries the network about a stake. `None`: its network is not supported.
 pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Result<Option<StakeState>, BillingError> {
     let mut unit = ctx.store.read().await?;
@@ -104,20 +120,21 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
     drop(unit);
     match ctx.networks.wallet(method.kind) {
         Some(rail) => {
-            let state = rail.stake_balance(&method, &currency, &stake.payer, stake.id.as_str()).await;
+            let state = rail.stake_balance(&method, &currency, &stake.payer, stake.id.as_str(), stake.waiting()).await;
             Ok(Some(ctx.networks.heard_result(&method, state, ctx.now())?))
         }
         None => Ok(None),
     }
 }
 
-/// The amount that the network holds of the stake with this key, without what its payer has revoked.
+/// The amount that the network holds of the stake with this key, without what its payer has revoked. At most what our records say: a
+/// payment that is undecided, or that nobody has asked for, secures nothing yet.
 pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, SubscriptionError> {
     let mut unit = ctx.store.read().await?;
     let found = unit.stakes().find_open(key).await?;
     drop(unit);
     match found {
-        Some(stake) => Ok(ask_network(ctx, &stake).await?.unwrap_or_default().held),
+        Some(stake) => Ok(ask_network(ctx, &stake).await?.unwrap_or_default().held.min(stake.remaining())),
         None => Ok(Amount::ZERO),
     }
 }

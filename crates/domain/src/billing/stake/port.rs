@@ -1,6 +1,6 @@
 //! The repository of stakes.
 
-use super::{Stake, StakeKey, StakePurpose, StakeStatus};
+use super::{Stake, StakeKey, StakePurpose, StakeStatus, StakeSubject};
 use crate::billing::Scope;
 use crate::shared::{ClockId, CustomerId, Listed, MethodId, Mode, Page, StakeId, StorageError, SubscriptionId, Timestamp};
 use async_trait::async_trait;
@@ -48,14 +48,18 @@ pub trait Stakes: Send {
     async fn find_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError>;
     /// The stake with this key that is not final.
     async fn find_open(&mut self, key: &StakeKey) -> Result<Option<Stake>, StorageError>;
+    /// The newest stake with this key, final or not.
+    async fn find_newest(&mut self, key: &StakeKey) -> Result<Option<Stake>, StorageError>;
+    /// The stakes for this object that are not final, whoever has placed them, oldest first.
+    async fn open_of_subject(&mut self, subject: &StakeSubject, purpose: StakePurpose) -> Result<Vec<Stake>, StorageError>;
     /// Locks and returns a stake until this unit of work ends. Lock order: after subscriptions, before invoices.
     async fn lock(&mut self, id: &StakeId) -> Result<Option<Stake>, StorageError> {
         Ok(self.lock_all(std::slice::from_ref(id)).await?.into_iter().next())
     }
     /// As [`Stakes::lock`], for several stakes, ids ascending.
     async fn lock_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError>;
-    /// Writes amounts, reservation, status, reason, times, failures and reference of a stake that still has the status, the amounts and the
-    /// reservation of `before` (compare-and-set). False: it has changed, and the caller must drop the unit of work.
+    /// Writes amounts, reservation, status, reason, times, waiting days, failures and reference of a stake that still has the status, the
+    /// amounts and the reservation of `before` (compare-and-set). False: it has changed, and the caller must drop the unit of work.
     async fn update(&mut self, before: &Stake, after: &Stake) -> Result<bool, StorageError>;
     /// Deletes a final stake into which nothing was ever paid, and that no subscription, plan change or attempt names. The caller has removed
     /// it from its checkout session. False: it is kept.

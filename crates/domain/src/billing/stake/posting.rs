@@ -9,6 +9,24 @@ use crate::payment::{Attempt, Description};
 use crate::shared::{Amount, EntryId, Timestamp};
 use crate::storage::UnitOfWork;
 
+impl Stake {
+    /// What the statement of a payment into it says.
+    pub(super) const fn payment_description(&self) -> Description {
+        match self.subject.subscription() {
+            Some(_) => Description::Deposit,
+            None => Description::DeveloperDeposit,
+        }
+    }
+
+    /// What the statement of its return says.
+    pub(super) const fn return_description(&self) -> Description {
+        match self.subject.subscription() {
+            Some(_) => Description::DepositReturned,
+            None => Description::DeveloperDepositReturned,
+        }
+    }
+}
+
 /// Posts a payment into a stake or a return. A forfeit is posted by [`settle`].
 pub(crate) async fn post_stake(
     ctx: &Context,
@@ -59,8 +77,8 @@ async fn post_movement(
     Ok(())
 }
 
-/// Documents a transaction of a stake for the subscription that it was placed for. A checkout that was never completed has no subscription
-/// and gets no statement.
+/// Documents a transaction of a stake for its payer, and for the subscription that it was placed for. A checkout that was never completed
+/// has no subscription and gets no statement.
 pub(crate) async fn record_stake_statement(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -68,7 +86,17 @@ pub(crate) async fn record_stake_statement(
     statement: Statement<'_>,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let Some(subject) = stake.subject.subscription() else { return Ok(()) };
+    let Some(subject) = stake.subject.subscription() else {
+        let owner = StatementOwner {
+            mode: stake.mode,
+            customer_id: &stake.customer_id,
+            subscription_id: None,
+            clock_id: None,
+            method_id: &stake.method_id,
+            currency_id: &stake.currency_id,
+        };
+        return record_statement(ctx, unit, owner, statement, now).await;
+    };
     let Some(subscription) = unit.subscriptions().find(subject).await? else { return Ok(()) };
     // The subscription's method may have changed meanwhile.
     let owner = StatementOwner { method_id: &stake.method_id, currency_id: &stake.currency_id, ..StatementOwner::from(&subscription) };
@@ -84,6 +112,7 @@ pub(crate) async fn record_placement(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let reference = stake.reference.clone().unwrap_or_default();
-    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference: &reference, pricing_formula };
+    let description = stake.payment_description();
+    let statement = Statement { reason: BillingReason::Stake, description, reference: &reference, pricing_formula };
     record_stake_statement(ctx, unit, stake, statement, now).await
 }

@@ -1,8 +1,8 @@
 //! Releases stakes: marks them, so that the batch of due stakes moves them.
 
 use super::{ReleaseReason, Stake};
+use crate::billing::BillingError;
 use crate::billing::clock::time_of_customer;
-use crate::billing::{BillingError, STAKE_WAITING};
 use crate::context::Context;
 use crate::shared::{StakeId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -12,16 +12,16 @@ use crate::storage::UnitOfWork;
 pub(crate) enum ReleaseTime {
     Now,
     At(Timestamp),
-    /// After the time in which the last usage can be billed: [`STAKE_WAITING`].
+    /// After the waiting time of the stake: [`Stake::waiting`].
     AfterWaiting,
 }
 
 impl ReleaseTime {
-    fn after(self, now: Timestamp) -> Timestamp {
+    pub(super) fn after(self, stake: &Stake, now: Timestamp) -> Timestamp {
         match self {
             Self::Now => now,
             Self::At(at) => at.max(now),
-            Self::AfterWaiting => now.plus(STAKE_WAITING),
+            Self::AfterWaiting => now.plus(stake.waiting()),
         }
     }
 }
@@ -45,7 +45,7 @@ pub(in crate::billing) async fn release_if_unused(
         let after = Stake { return_at: Some(stake.return_at.map_or(now, |at| at.min(now))), updated_at: now, ..stake.clone() };
         return write(unit, stake, after).await;
     }
-    write(unit, stake, stake.released(reason, at.after(now), now)).await
+    write(unit, stake, stake.released(reason, at.after(stake, now), now)).await
 }
 
 async fn write(unit: &mut dyn UnitOfWork, before: &Stake, after: Stake) -> Result<Stake, BillingError> {

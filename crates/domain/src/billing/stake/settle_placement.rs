@@ -2,7 +2,7 @@
 
 use super::place::{may_replace, terms_of, unneeded_because};
 use super::plan_deposit::{PlacedFor, forget_if_superseded, placed_for, without_deposit};
-use super::posting::{post_stake, record_stake_statement};
+use super::posting::{post_stake, record_placement, record_stake_statement};
 use super::release::{ReleaseTime, release_if_unused};
 use super::{ReleaseReason, Stake, StakePurpose};
 use crate::billing::clock::time_of_customer;
@@ -31,6 +31,27 @@ async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
     Ok(sharing)
 }
 
+/// Records a settled payment into a deposit for something other than a subscription. If that does not need it, it is released.
+async fn deposit_placed(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    found: &Stake,
+    reference: &str,
+) -> Result<(), BillingError> {
+    let of = ctx.stake_uses.find(found.purpose).ok_or(BillingError::Orphan)?;
+    of.lock(unit, found).await?;
+    let before = unit.stakes().lock(&found.id).await?.ok_or(BillingError::Orphan)?;
+    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
+    let placed = before.placed(attempt.amount, reference, now)?;
+    let after = of.held(ctx, unit, &placed).await?.map_or_else(|| placed.clone(), |unneeded| unneeded.release(&placed, now));
+    if !unit.stakes().update(&before, &after).await? {
+        return Err(BillingError::Contended);
+    }
+    post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
+    record_placement(ctx, unit, &after, PricingFormula::Flat { amount: attempt.amount }, now).await
+}
+
 /// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
 /// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to
 /// undo a scheduled cancellation, that cancellation is removed. If no subscription needs the stake any more, it is released. A payment for a
@@ -44,6 +65,9 @@ pub(super) async fn placed(
 ) -> Result<(), BillingError> {
     let AttemptKind::Wallet { hash, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
     let found = unit.stakes().find(id).await?.ok_or(BillingError::Orphan)?;
+    if found.subject.subscription().is_none() {
+        return deposit_placed(ctx, unit, attempt, &found, reference).await;
+    }
     let mut sharing = lock_sharing(unit, &found).await?;
     let is_overdraft = found.purpose == StakePurpose::Overdraft;
     let named_stake = |one: &Subscription| if is_overdraft { one.overdraft_stake_id.clone() } else { one.stake_id.clone() };

@@ -125,7 +125,8 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
     }
     post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;
     let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::ReturnStake, description: Description::DepositReturned, reference, pricing_formula };
+    let description = before.return_description();
+    let statement = Statement { reason: BillingReason::ReturnStake, description, reference, pricing_formula };
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 

@@ -65,8 +65,7 @@ pub(in crate::billing) async fn transfer(
         StakeTransferKind::Forfeit => (StoreTransaction::Slash { payer, subject }, Purpose::Slash(stake.id.clone())),
         StakeTransferKind::Return => (StoreTransaction::ReturnStake { payer, subject }, Purpose::ReturnStake(stake.id.clone())),
     };
-    let request =
-        StoreTransactionRequest { transaction, amount, reference: stake.subject.as_str().to_owned(), period: None, nonce: nonce(ctx) };
+    let request = StoreTransactionRequest { transaction, amount, reference: stake.subject.to_text(), period: None, nonce: nonce(ctx) };
     let signed = rail.sign(&method, &currency, &request)?;
     let wall = ctx.now();
     let attempt = Attempt::begin(

@@ -88,6 +88,9 @@ pub const MANDATE_DECLINES: [&str; 5] =
 pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
 /// The decline code for a transaction whose sender could not pay its gas.
 pub const INSUFFICIENT_GAS: &str = "INSUFFICIENT_GAS";
+/// The decline code for a payment into a stake that its network keeps under other terms than this store's. Its payer can take it back; this
+/// store holds nothing.
+pub const STAKE_TERMS_DIFFER: &str = "STAKE_TERMS_DIFFER";
 
 impl Decline {
     /// Whether the mandate caused the decline: missing, revoked, expired or insufficient.

@@ -52,7 +52,7 @@ pub struct StakeRequest {
     pub amount: Amount,
     /// The stake's id, used as its nonce at the network: each stake has its own address, and a second payment adds to it.
     pub subject: String,
-    /// How long the payer waits for the money after revoking the stake, in whole seconds. Fixed by the first payment.
+    /// How long the payer waits for the money after revoking the stake, in whole seconds. Fixed by the first payment, as all terms are.
     pub waiting: Duration,
     /// Carried in the transaction's data.
     pub reference: String,
@@ -171,8 +171,16 @@ pub trait WalletRail: Send + Sync {
     /// Whether the payer's mandate allows a charge of `amount` now. Does not consider the account's funds: see [`Self::balance`].
     async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
 
-    /// The state of a stake; zero if there is none.
-    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
+    /// The state of a stake; zero if there is none. Also zero if the network keeps it under other terms than this store's, since its payer
+    /// can open it without this store: another receiver, other slashers, or less time than `waiting` before a revoked stake is paid out.
+    async fn stake_balance(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        payer: &Did,
+        subject: &str,
+        waiting: Duration,
+    ) -> Result<StakeState, RailError>;
 
     /// Whether the settings of a method allow to sign its transactions. Makes no network call.
     fn check_signing(&self, _method: &Method) -> Result<(), RailError> {
@@ -183,10 +191,12 @@ pub trait WalletRail: Send + Sync {
     /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError>;
 
-    /// Sends exactly these bytes. Sending them twice must not move money twice.
+    /// Sends exactly these bytes. Sending them twice must not move money twice. A payment into a stake is not sent if the network keeps the
+    /// stake under other terms than the signed ones: it is declined with [`STAKE_TERMS_DIFFER`](super::STAKE_TERMS_DIFFER).
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome;
 
-    /// Queries the network about a transaction.
+    /// Queries the network about a transaction. A payment into a stake that the network keeps under other terms than the signed ones is
+    /// declined, as by [`Self::send`], although the network has executed it.
     async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome;
 
     /// The payer's funds, to check whether a payment can succeed.

@@ -3,7 +3,7 @@
 use super::{APP_PATTERNS_MAX, AccessToken, AppPattern, TokenKeys, TokenScope};
 use crate::access::{Did, Passport, Role};
 use crate::context::Context;
-use crate::shared::{InputError, StorageError, check_text};
+use crate::shared::{InputError, StorageError, check_line};
 use crate::storage::{MANAGEMENT, UnitOfWork};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub enum CreateTokenError {
 }
 
 /// The valid developer passport of a user.
-pub(super) async fn developer_passport(unit: &mut dyn UnitOfWork, holder: &Did) -> Result<Option<Passport>, StorageError> {
+pub(in crate::publishing) async fn developer_passport(unit: &mut dyn UnitOfWork, holder: &Did) -> Result<Option<Passport>, StorageError> {
     Ok(unit.users().passports(holder).await?.into_iter().find(|passport| passport.role == Role::Developer))
 }
 
@@ -64,6 +64,20 @@ pub(super) async fn developer_passport(unit: &mut dyn UnitOfWork, holder: &Did) 
 #[tracing::instrument(skip_all)]
 pub async fn create_access_token(
     ctx: &Context,
+    keys: &dyn TokenKeys,
+    owner: &Did,
+    new: NewAccessToken,
+) -> Result<CreatedToken, CreateTokenError> {
+    let mut unit = ctx.store.begin().await?;
+    let created = create_token_in(ctx, unit.as_mut(), keys, owner, new).await?;
+    unit.commit().await?;
+    Ok(created)
+}
+
+/// As [`create_access_token`], in this unit of work.
+pub(in crate::publishing) async fn create_token_in(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
     keys: &dyn TokenKeys,
     owner: &Did,
     new: NewAccessToken,
@@ -80,10 +94,9 @@ pub async fn create_access_token(
     }
     let (now, lifetime) = (ctx.now(), Duration::from_secs(u64::from(new.lifetime_days) * 86_400));
     let key = keys.create(&ctx.random.bytes());
-    let mut unit = ctx.store.begin().await?;
     // The count and the names are compared with those of concurrent calls.
     unit.lock(MANAGEMENT).await?;
-    let passport = developer_passport(unit.as_mut(), owner).await?.ok_or(CreateTokenError::NotDeveloper)?;
+    let passport = developer_passport(unit, owner).await?.ok_or(CreateTokenError::NotDeveloper)?;
     let held = unit.access_tokens().list(owner, TOKENS_MAX).await?;
     if held.iter().any(|token| token.name == name) {
         return Err(CreateTokenError::NameTaken(name));
@@ -100,21 +113,20 @@ pub async fn create_access_token(
         public_key: key.public_key,
         scopes: new.scopes,
         apps: new.apps,
+        publisher: None,
         created_at: now,
         expires_at,
         remind_at: Some(expires_at.minus(REMINDER_LEAD.min(lifetime / 4))),
         last_used_at: None,
     };
     unit.access_tokens().insert(&token).await?;
-    unit.commit().await?;
     Ok(CreatedToken { token, secret: key.secret })
 }
 
 fn check_token_name(text: &str) -> Result<String, CreateTokenError> {
-    match check_text("name", text, TOKEN_NAME_MAX) {
+    // A name of several lines, or with a character that nobody sees, could not be typed when the token is deleted.
+    match check_line("name", text, TOKEN_NAME_MAX) {
         Ok(name) if name.is_empty() => Err(CreateTokenError::NameRequired),
-        // A name of several lines could not be typed when the token is deleted.
-        Ok(name) if name.contains(char::is_control) => Err(InputError::Control("name").into()),
         Ok(name) => Ok(name),
         Err(InputError::TooLong { .. }) => Err(CreateTokenError::NameTooLong),
         Err(error) => Err(error.into()),

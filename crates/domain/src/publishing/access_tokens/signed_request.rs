@@ -1,5 +1,5 @@
-//! Requests that are signed with an access token. The signature binds the store, the purpose, method and path, the body and the time, so
-//! that it is valid for nothing else; a request that changes something can be sent once only.
+//! Requests that are signed with an access token, or with the key of a computer. The signature binds the store, the purpose, method and
+//! path, the body and the time, so that it is valid for nothing else; a request that changes something can be sent once only.
 
 use super::verify::{check_valid, note_use};
 use super::{AccessToken, TokenError, TokenKeys};
@@ -42,6 +42,7 @@ pub struct SignedRequest<'a> {
     pub path: &'a str,
     /// SHA3-256 of the body, in hex.
     pub body_digest: &'a str,
+    /// The DID of the key that has signed.
     pub token: &'a Did,
     /// Unix seconds.
     pub signed_at: i64,
@@ -76,19 +77,26 @@ pub enum SignedRequestError {
     Storage(#[from] StorageError),
 }
 
-/// Verifies a signed request and that its token is valid, and stores that the token was used. What the token may do is decided by
-/// [`super::authorize_token`].
-#[tracing::instrument(skip_all, fields(token = %request.token))]
-pub async fn verify_request(ctx: &Context, keys: &dyn TokenKeys, request: &SignedRequest<'_>) -> Result<AccessToken, SignedRequestError> {
+/// Checks the form of a request, and that it was signed about now. Returns when.
+pub(in crate::publishing) fn check_form(request: &SignedRequest<'_>, now: Timestamp) -> Result<Timestamp, SignedRequestError> {
     let is_nonce = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let has_lines = [request.method, request.path, request.body_digest].iter().any(|part| part.contains(char::is_control));
     if has_lines || !NONCE_LENGTH.contains(&request.nonce.len()) || !request.nonce.bytes().all(is_nonce) {
         return Err(SignedRequestError::Malformed);
     }
-    let (now, signed_at) = (ctx.now(), Timestamp::from_seconds(request.signed_at));
+    let signed_at = Timestamp::from_seconds(request.signed_at);
     if now.since(signed_at) > SIGNED_REQUEST_SKEW || signed_at.since(now) > SIGNED_REQUEST_SKEW {
         return Err(SignedRequestError::Skewed);
     }
+    Ok(signed_at)
+}
+
+/// Verifies a signed request and that its token is valid, and stores that the token was used. What the token may do is decided by
+/// [`super::authorize_token`].
+#[tracing::instrument(skip_all, fields(token = %request.token))]
+pub async fn verify_request(ctx: &Context, keys: &dyn TokenKeys, request: &SignedRequest<'_>) -> Result<AccessToken, SignedRequestError> {
+    let now = ctx.now();
+    let signed_at = check_form(request, now)?;
     let mut unit = ctx.store.read().await?;
     let token = unit.access_tokens().find(request.token).await?.ok_or(TokenError::Unknown)?;
     if !keys.is_valid(&token.public_key, &keys.digest(request.text().as_bytes()), request.signature) {

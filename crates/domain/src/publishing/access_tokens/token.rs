@@ -2,7 +2,7 @@
 
 use super::super::named::named;
 use crate::access::Did;
-use crate::shared::{PassportId, StorageError, Timestamp};
+use crate::shared::{PassportId, StorageError, Timestamp, TrustedPublisherId};
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 
@@ -69,6 +69,8 @@ pub struct AccessToken {
     pub public_key: String,
     pub scopes: BTreeSet<TokenScope>,
     pub apps: Vec<AppPattern>,
+    /// The trusted publisher for whose CI it was created; `None`: its owner has created it.
+    pub publisher: Option<TrustedPublisherId>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     /// When its owner is to be reminded that it expires; `None`: the email was ordered.
@@ -81,7 +83,7 @@ pub struct AccessToken {
 pub trait AccessTokens: Send {
     async fn insert(&mut self, token: &AccessToken) -> Result<(), StorageError>;
     async fn find(&mut self, id: &Did) -> Result<Option<AccessToken>, StorageError>;
-    /// A developer's tokens, newest first, at most `limit`.
+    /// The tokens that a developer has created, newest first, at most `limit`. Those of CI are not among them.
     async fn list(&mut self, owner: &Did, limit: u32) -> Result<Vec<AccessToken>, StorageError>;
     /// Deletes a token of this developer. False: there is no such token.
     async fn delete(&mut self, owner: &Did, id: &Did) -> Result<bool, StorageError>;
@@ -91,8 +93,15 @@ pub trait AccessTokens: Send {
     async fn claim_reminders(&mut self, now: Timestamp, limit: u32) -> Result<Vec<AccessToken>, StorageError>;
     /// Uses the nonce of a signed request. True for exactly one caller.
     async fn use_nonce(&mut self, id: &Did, nonce: &str, expires_at: Timestamp) -> Result<bool, StorageError>;
+    /// Deletes the tokens of CI that expired before a time, at most `limit`.
+    async fn prune_of_ci(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Deletes expired nonces, at most `limit`.
     async fn prune_nonces(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}
+
+/// Whether one of the patterns matches the name or the DID of an app.
+pub(in crate::publishing) fn matches_app(patterns: &[AppPattern], did: &Did, name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(did.as_str()))
 }
 
 /// The key pair of a new token.

@@ -1,7 +1,7 @@
 //! Decides whether a token may do something: it exists, is valid for this app and act, and its owner is still a developer.
 
 use super::create::developer_passport;
-use super::{AccessToken, TokenScope};
+use super::{AccessToken, TokenScope, matches_app};
 use crate::access::Did;
 use crate::context::Context;
 use crate::shared::{StorageError, Timestamp};
@@ -34,8 +34,8 @@ pub enum TokenError {
     Storage(#[from] StorageError),
 }
 
-/// The owner of a token whose signature is valid may do this with it now. A long call asks again in its last unit of work, because the
-/// token or the passport can have been revoked meanwhile.
+/// The owner of a token whose signature is valid may do this with it now. An upload, which can take half an hour, asks again in its last
+/// unit of work, because the token or the passport can have been revoked meanwhile.
 pub async fn authorize_token(
     unit: &mut dyn UnitOfWork,
     now: Timestamp,
@@ -47,11 +47,23 @@ pub async fn authorize_token(
     if !token.scopes.contains(&wanted.scope) {
         return Err(TokenError::OutOfScope(wanted.scope));
     }
-    let is_of_app = |text: &str| token.apps.iter().any(|pattern| pattern.matches(text));
-    if !is_of_app(wanted.app_name) && !is_of_app(wanted.app_did.as_str()) {
-        return Err(TokenError::OtherApp(wanted.app_name.to_owned()));
-    }
+    check_app(&token, wanted.app_did, wanted.app_name)?;
+    check_publisher(unit, &token, wanted.app_did, wanted.app_name).await?;
     Ok(token)
+}
+
+/// The token is valid for the app.
+pub(super) fn check_app(token: &AccessToken, did: &Did, name: &str) -> Result<(), TokenError> {
+    if matches_app(&token.apps, did, name) { Ok(()) } else { Err(TokenError::OtherApp(name.to_owned())) }
+}
+
+/// The trusted publisher of a token of CI allows an app of this name. The run has sent the name of a new app before anybody could verify
+/// it, and its token names the app by the DID alone.
+async fn check_publisher(unit: &mut dyn UnitOfWork, token: &AccessToken, did: &Did, name: &str) -> Result<(), TokenError> {
+    let Some(id) = &token.publisher else { return Ok(()) };
+    // Its tokens are deleted with a publisher.
+    let publisher = unit.trusted_publishers().find(id).await?.ok_or(TokenError::Unknown)?;
+    if matches_app(&publisher.apps, did, name) { Ok(()) } else { Err(TokenError::OtherApp(name.to_owned())) }
 }
 
 /// The token has not expired, and the passport under which it was created is valid.

@@ -23,8 +23,10 @@ pub use name::{NAME_MAX, NameError, check_name};
 pub use path::{BundlePath, PATH_MAX, PathError};
 pub use picture::{Picture, PictureError, PictureFormat, PictureLimits, check_logo, check_screenshot};
 pub use ports::{BundleReader, BundleScan, ExtractedFile, FileDigest, InspectedBundle, InspectionError, Spool, SpoolWriter, Spooled};
-pub use read::{ReadableVersion, VersionChoice, find_readable_version};
-pub use records::{FileClaim, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
+pub use read::{ReadableVersion, VersionChoice, VersionReader, find_readable_version};
+pub use records::{
+    BUNDLE_FILES_MAX, BundleChanges, ChangedFile, FileClaim, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile,
+};
 pub use risks::risks_of;
 pub use sweep::{ORPHAN_AGE, sweep_files};
 pub use upload::{AdmittedUpload, UploadError, UploadPorts, admit_upload, check_space, complete_upload};

@@ -1,5 +1,6 @@
 //! Paths inside a bundle. A path is accepted if every reader and every file system gives it the same meaning.
 
+use crate::shared::is_invisible;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
@@ -90,7 +91,7 @@ const fn check_character(letter: char) -> Result<(), PathError> {
         '\\' => Err(PathError::Backslash),
         ':' => Err(PathError::Colon),
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Err(PathError::Control),
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' => Err(PathError::Invisible),
+        letter if is_invisible(letter) => Err(PathError::Invisible),
         _ => Ok(()),
     }
 }

@@ -58,6 +58,8 @@ pub struct FileDigest {
     pub path: String,
     /// Lower-case hex.
     pub sha256: String,
+    /// Bytes.
+    pub size: u64,
 }
 
 /// What the checks read of a bundle.

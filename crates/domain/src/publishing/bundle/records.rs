@@ -3,12 +3,13 @@
 use super::super::review::{RiskProfile, VersionStatus};
 use super::super::version::OfferedVersions;
 use super::checks::{CheckResult, KnownName};
+use super::manifest::Group;
+use super::ports::FileDigest;
 use super::wanted::FileRole;
 use crate::access::Did;
 use crate::shared::{StorageError, Timestamp, VersionId};
 use async_trait::async_trait;
 use semver::Version;
-use std::collections::BTreeMap;
 
 /// Where an upload came from (reference/store.md 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,12 +104,38 @@ impl UploadedVersion {
     }
 }
 
-/// What is recorded with a new version for its review.
+/// What is recorded with a new version for its review and for lists of apps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewVersion {
     pub risks: RiskProfile,
+    /// `None`: it is a resource.
+    pub group: Option<Group>,
     /// The reviewer who may not judge it: see [`super::super::review::Review::excluded_reviewer`].
     pub excluded_reviewer: Option<Did>,
+}
+
+/// The most files of a bundle that are compared: those that come first by their paths.
+pub const BUNDLE_FILES_MAX: u32 = 20_000;
+
+/// A file that two bundles do not have alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Below `package/`.
+    pub path: String,
+    /// Bytes; `None`: it is new.
+    pub before: Option<u64>,
+    /// Bytes; `None`: it was removed.
+    pub after: Option<u64>,
+}
+
+/// How the files of two bundles differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleChanges {
+    pub count: u64,
+    /// The first ones by their paths.
+    pub changes: Vec<ChangedFile>,
+    /// One of the bundles has more files than are compared.
+    pub is_cut: bool,
 }
 
 /// A file that is about to be stored.
@@ -143,14 +170,21 @@ pub trait Uploads: Send {
     async fn roll_back(&mut self, app: &Did, to: Option<&Version>) -> Result<(), StorageError>;
     /// The results of a version's checks, in the order of [`super::checks::CheckName::ALL`].
     async fn checks(&mut self, version: &VersionId) -> Result<Vec<CheckResult>, StorageError>;
-    /// Replaces the results of a version's checks.
+    /// Records that the checks of a version are ordered. False: they were after a time `since`, and have no result yet.
+    async fn order_checks(&mut self, version: &VersionId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
+    /// Replaces the results of a version's checks, which are not ordered any more.
     async fn set_checks(&mut self, version: &VersionId, results: &[CheckResult]) -> Result<(), StorageError>;
-    /// The names and titles of the apps that belong to other developers, at most `limit`.
+    /// Lists files of a bundle. Those that are listed already stay: a bundle never changes.
+    async fn list_files(&mut self, version: &VersionId, files: &[FileDigest]) -> Result<(), StorageError>;
+    /// Records that all files of a bundle are listed, and their number.
+    async fn set_files_total(&mut self, version: &VersionId, total: u64) -> Result<(), StorageError>;
+    /// How the files of two bundles differ, at most `limit` by name; `from` is `None`: all files are new. `None`: the files of one of them
+    /// are not listed yet.
+    async fn bundle_changes(&mut self, from: Option<&VersionId>, to: &VersionId, limit: u32)
+    -> Result<Option<BundleChanges>, StorageError>;
+    /// The names and titles of the apps that belong to other developers, at most `limit`. Private apps are left out: a finding would tell
+    /// their names.
     async fn names_of_others(&mut self, owner: &Did, limit: u32) -> Result<Vec<KnownName>, StorageError>;
-    /// Blocks content from versions, or changes the reason.
-    async fn block_digest(&mut self, sha256: &str, reason: &str, now: Timestamp) -> Result<(), StorageError>;
-    /// The blocked ones among these, with their reasons.
-    async fn blocked_digests(&mut self, sha256s: &[String]) -> Result<BTreeMap<String, String>, StorageError>;
     /// Records that files are about to be stored, or are still used by an upload. False: one of them is just being deleted, so the caller
     /// tries again later.
     async fn claim_files(&mut self, files: &[FileClaim], now: Timestamp) -> Result<bool, StorageError>;

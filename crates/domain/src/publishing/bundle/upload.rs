@@ -2,7 +2,7 @@
 //! and [`complete_upload`].
 
 use super::super::access_tokens::{AccessToken, TokenError, TokenScope, TokenUse, authorize_token};
-use super::super::review::{Involved, ReviewActor, ReviewError, ReviewRole, RiskProfile, Step, VersionStatus, order_publication, take_in};
+use super::super::review::{Involved, ReviewActor, ReviewError, ReviewRole, Step, VersionStatus, order_publication, take_in};
 use super::archive::ArchiveError;
 use super::checks;
 use super::limits::UploadLimits;
@@ -124,6 +124,7 @@ pub struct AdmittedUpload {
     app: Option<UploadedApp>,
     limits: UploadLimits,
     is_stored: bool,
+    at: Timestamp,
 }
 
 impl AdmittedUpload {
@@ -131,6 +132,18 @@ impl AdmittedUpload {
     #[must_use]
     pub const fn owner(&self) -> &Did {
         &self.owner
+    }
+
+    /// The access token that has signed the upload.
+    #[must_use]
+    pub const fn signer(&self) -> &Did {
+        &self.file.signature.signer
+    }
+
+    /// The DID of the app.
+    #[must_use]
+    pub const fn app(&self) -> &Did {
+        &self.file.manifest.did
     }
 
     /// The bytes of the bundle, as the signed manifest says.
@@ -200,7 +213,7 @@ pub async fn admit_upload(ctx: &Context, ports: &UploadPorts<'_>, document: Vec<
     }
     check_screenshot_count(manifest.screenshots.len(), &limits.pictures)?;
     check_space(ctx)?;
-    Ok(AdmittedUpload { file, document, owner, app, limits, is_stored })
+    Ok(AdmittedUpload { file, document, owner, app, limits, is_stored, at: now })
 }
 
 /// The token that has signed a manifest may upload it.
@@ -251,7 +264,8 @@ async fn check_version(
     }
 }
 
-/// Checks the bundle of an admitted upload, stores it with its files, and records the version as a draft.
+/// Checks the bundle of an admitted upload, stores it with its files, and records the version as a draft, in the context `recorded`, whose
+/// store can be that of an audited call.
 ///
 /// The files are stored before the version refers to them. If the process dies in between, they are orphans, which a sweep deletes.
 ///
@@ -259,12 +273,13 @@ async fn check_version(
 /// The first rule that the bundle breaks. Then nothing of the upload is visible.
 pub async fn complete_upload(
     ctx: &Context,
+    recorded: &Context,
     ports: &UploadPorts<'_>,
     upload: AdmittedUpload,
     bundle: &dyn Spooled,
     source: UploadSource,
 ) -> Result<UploadedVersion, UploadError> {
-    let AdmittedUpload { file: ManifestFile { manifest, signature, content }, document, app, owner, limits, .. } = upload;
+    let AdmittedUpload { file: ManifestFile { manifest, signature, content }, document, app, owner, limits, at: admitted_at, .. } = upload;
     if bundle.size() == 0 {
         return Err(UploadError::EmptyBundle);
     }
@@ -278,7 +293,7 @@ pub async fn complete_upload(
     let InspectedBundle { entries, unpacked, files } = ports.reader.inspect(bundle, &limits.archive, &wanted).await?;
     check_pictures(ports.reader, &limits.pictures, &wanted, &files)?;
     let extracted = classify(ports.reader, &wanted, files)?;
-    let (now, risks) = (ctx.now(), risks_of(&manifest));
+    let now = ctx.now();
     let version = UploadedVersion {
         is_yanked: false,
         id: VersionId::new(now, ctx.random.as_ref()),
@@ -298,6 +313,7 @@ pub async fn complete_upload(
         uploaded_at: now,
         files: extracted.iter().map(|one| one.record.clone()).collect(),
     };
+    let new = NewVersion { risks: risks_of(&manifest), group: manifest.group, excluded_reviewer: None };
     store_files(ctx, ports.files, &version, &document, bundle, &extracted).await?;
     let first = UploadedApp {
         did: manifest.did,
@@ -308,7 +324,7 @@ pub async fn complete_upload(
         created_at: now,
         updated_at: now,
     };
-    record(ctx, app, first, &version, risks).await?;
+    record(recorded, app, first, &version, new, admitted_at).await?;
     Ok(version)
 }
 
@@ -394,41 +410,48 @@ async fn record(
     app: Option<UploadedApp>,
     first: UploadedApp,
     version: &UploadedVersion,
-    risks: RiskProfile,
+    new: NewVersion,
+    admitted_at: Timestamp,
 ) -> Result<(), UploadError> {
     let mut unit = ctx.store.begin().await?;
-    // The token can have been deleted while the bundle arrived.
-    authorize(unit.as_mut(), version.uploaded_at, &version.signer, (&first.did, &first.name), app.is_none()).await?;
+    // The token can have been deleted while the bundle arrived. It can also have expired, which ends no upload that has begun: that of a CI
+    // is valid for 15 minutes, and a bundle may take twice as long.
+    authorize(unit.as_mut(), admitted_at, &version.signer, (&first.did, &first.name), app.is_none()).await?;
     unit.access_tokens().touch(&version.signer, version.uploaded_at).await?;
-    let (is_next, excluded_reviewer) = match app {
-        None => (unit.uploads().insert_app(&first).await?, None),
+    let (is_next, Followed { excluded_reviewer, is_published_by_store }) = match app {
+        None => (unit.uploads().insert_app(&first).await?, Followed::default()),
         Some(app) => {
-            let excluded_reviewer = follow(ctx, unit.as_mut(), &app, version).await?;
-            (unit.uploads().advance(&app.did, &app.latest, &version.version, version.uploaded_at).await?, excluded_reviewer)
+            let followed = follow(ctx, unit.as_mut(), &app, version).await?;
+            (unit.uploads().advance(&app.did, &app.latest, &version.version, version.uploaded_at).await?, followed)
         }
     };
     let is_recorded = is_next
-        && unit.uploads().insert_version(version, &NewVersion { risks, excluded_reviewer }).await?
+        && unit.uploads().insert_version(version, &NewVersion { excluded_reviewer, ..new }).await?
         && unit.uploads().confirm_files(&version.stored(), version.uploaded_at).await?;
     if !is_recorded {
         return Err(UploadError::Contended);
     }
     checks::order_checks(ctx, unit.as_mut(), &version.id).await?;
-    // The job checks whether automatic publishing is on.
-    order_publication(ctx, unit.as_mut(), &version.id, version.uploaded_at).await?;
+    if is_published_by_store {
+        order_publication(ctx, unit.as_mut(), &version.id, version.uploaded_at).await?;
+    }
     unit.commit().await?;
     Ok(())
 }
 
-/// Continues the review of the version before: one for which changes were requested is replaced. Returns the reviewer who may not judge
-/// the new version.
-async fn follow(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    app: &UploadedApp,
-    version: &UploadedVersion,
-) -> Result<Option<Did>, UploadError> {
-    let Some(reviewed) = unit.reviews().lock_app(&app.did).await? else { return Ok(None) };
+/// What a version takes over from the one before it.
+#[derive(Default)]
+struct Followed {
+    /// The reviewer who may not judge it.
+    excluded_reviewer: Option<Did>,
+    /// Whether automatic publishing is on.
+    is_published_by_store: bool,
+}
+
+/// Continues the review of the version before: one for which changes were requested is replaced.
+async fn follow(ctx: &Context, unit: &mut dyn UnitOfWork, app: &UploadedApp, version: &UploadedVersion) -> Result<Followed, UploadError> {
+    let Some(reviewed) = unit.reviews().lock_app(&app.did).await? else { return Ok(Followed::default()) };
+    let is_published_by_store = reviewed.has_auto_publish(version.uploaded_at);
     let open = unit.reviews().find_open(&app.did).await?;
     if let Some(open) = open {
         // Its review can have been requested while the bundle arrived.
@@ -444,5 +467,6 @@ async fn follow(
         })?;
     }
     let before = unit.reviews().find(&app.did, &app.latest).await?;
-    Ok(before.and_then(|before| before.review.excluded_from_next()))
+    let excluded_reviewer = before.and_then(|before| before.review.excluded_from_next());
+    Ok(Followed { excluded_reviewer, is_published_by_store })
 }

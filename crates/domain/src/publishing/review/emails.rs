@@ -1,8 +1,11 @@
 //! The emails about steps: to the developer of the app, and to those who review it.
 
+use super::by_store::is_due_by_store;
 use super::machine::ReviewEvent;
+use super::page_events::order_event;
 use super::records::{EntryKind, ReviewedVersion, ThreadEntry};
-use super::state::ReviewRole;
+use super::state::{ReviewRole, VersionStatus};
+use super::take::Involved;
 use crate::access::{Did, Role};
 use crate::billing::Recipient;
 use crate::context::Context;
@@ -13,11 +16,11 @@ use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use semver::Version;
 
-/// The most reviewers who get an email about one step.
-const REVIEWERS_MAX: u32 = 50;
+/// The most reviewers who learn of one step.
+pub(super) const REVIEWERS_MAX: u32 = 50;
 
 /// The roles that review.
-const STAFF: [Role; 3] = [Role::Reviewer, Role::Admin, Role::Owner];
+pub(super) const STAFF: [Role; 3] = [Role::Reviewer, Role::Admin, Role::Owner];
 
 /// An email about a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct ReviewEmail {
     pub app: Did,
     pub app_name: String,
     pub version: Version,
+    /// Whether the store publishes the version by itself, or it is published already.
+    pub is_published_by_store: bool,
     /// What the step says; may be empty.
     pub comment: String,
     pub at: Timestamp,
@@ -85,18 +90,47 @@ pub(super) async fn order_emails(
     };
     // An appeal is not answered by the one who has rejected the version. The owner of an app does not review it.
     let is_appeal = *event == ReviewEvent::Appealed;
-    // The owner of the store is the last instance, also against their own decision.
-    let owners = if is_appeal { unit.users().holders(&[Role::Owner], REVIEWERS_MAX).await? } else { Vec::new() };
+    let is_publication = *event == ReviewEvent::Published;
+    // The owner of the store is the last instance, also against their own decision, and learns of each publication
+    // (reference/store.md 6.5).
+    let owners = if is_appeal || is_publication { unit.users().holders(&[Role::Owner], REVIEWERS_MAX).await? } else { Vec::new() };
     let is_own_decision = |did: &Did| is_appeal && review.decided_by.as_ref() == Some(did) && !owners.contains(did);
     let for_developer = audience(event, entry.role) == Audience::Developer;
     let is_actor = |did: &Did| entry.role != ReviewRole::System && *did == entry.actor;
     to.retain(|did| !is_actor(did) && !is_own_decision(did) && (for_developer || did != owner));
+    if is_publication {
+        to.extend(owners.iter().filter(|did| *did != owner).cloned());
+    }
     let message = |did: &Did| NewMessage {
         id: EventId::new(entry.at, ctx.random.as_ref()),
         message: Message::new(Topic::ReviewMail, entry.at).with("entry", &entry.id).with("to", did),
     };
     let messages: Vec<_> = to.iter().map(message).collect();
     if messages.is_empty() { Ok(()) } else { unit.outbox().publish_all(&messages, entry.at).await }
+}
+
+/// Records what has happened to a version besides the steps of its review, and orders the email to its developer.
+pub(in super::super) async fn tell_developer(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    involved: &Involved,
+    kind: EntryKind,
+    comment: &str,
+) -> Result<(), StorageError> {
+    let (now, Involved { app, version, actor }) = (ctx.now(), involved);
+    let entry = ThreadEntry {
+        id: ReviewEntryId::new(now, ctx.random.as_ref()),
+        version: version.id.clone(),
+        kind,
+        actor: actor.did.clone(),
+        role: actor.role,
+        comment: comment.to_owned(),
+        at: now,
+    };
+    unit.reviews().insert_entry(&entry).await?;
+    order_event(ctx, unit, version, now).await?;
+    let message = Message::new(Topic::ReviewMail, now).with("entry", &entry.id).with("to", &app.owner);
+    unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await
 }
 
 /// Composes an email about a step. `None`: the recipient has no address, or neither owns the app nor reviews any more.
@@ -108,6 +142,9 @@ pub async fn compose_review_email(ctx: &Context, entry: &ReviewEntryId, to: &Did
     let is_developer = app.owner == *to;
     let reviews = unit.users().passports(to).await?.iter().any(|passport| STAFF.contains(&passport.role));
     let user = unit.users().find(to).await?.filter(|user| (is_developer || reviews) && !user.email.is_empty());
+    let Some(reviewed) = unit.reviews().find(&app.did, &version.version).await? else { return Ok(None) };
+    let is_published = reviewed.review.status == VersionStatus::Published;
+    let is_published_by_store = is_published || is_due_by_store(unit.as_mut(), &app, &reviewed, ctx.now()).await?;
     Ok(user.map(|user| ReviewEmail {
         to: to.clone(),
         recipient: Recipient { name: user.full_name, email: user.email, language: user.language },
@@ -116,6 +153,7 @@ pub async fn compose_review_email(ctx: &Context, entry: &ReviewEntryId, to: &Did
         kind: entry.kind,
         app: app.did,
         app_name: app.name,
+        is_published_by_store,
         version: version.version,
         comment: entry.comment,
         at: entry.at,

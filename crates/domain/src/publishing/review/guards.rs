@@ -59,7 +59,8 @@ pub(super) fn held(review: &Review, by: &ReviewActor) -> Result<Timestamp, Refus
     allow(by.role.is_staff())?;
     in_review(review.status)?;
     match &review.claim {
-        Some(claim) if claim.reviewer == by.did => Ok(claim.until),
+        // An appeal can be granted after the review has started.
+        Some(claim) if claim.reviewer == by.did => not_excluded(review, by).map(|()| claim.until),
         Some(claim) => Err(Refusal::ClaimedBy(claim.reviewer.clone())),
         None => Err(Refusal::NotStarted),
     }

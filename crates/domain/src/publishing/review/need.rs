@@ -1,6 +1,7 @@
 //! Whether a version needs a review, and why.
 
 use super::super::ReviewType;
+use super::super::named::named;
 use super::state::AppReviewFacts;
 
 /// What a version adds to the published one and its users have not agreed to.
@@ -22,23 +23,13 @@ impl RiskyDifferences {
     }
 }
 
-/// Why a version is reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReviewNeed {
-    FirstVersion,
-    EveryVersion,
-    /// Only first versions are reviewed, but this one is held all the same.
-    RiskyDifferences,
-}
-
-impl ReviewNeed {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FirstVersion => "first_version",
-            Self::EveryVersion => "every_version",
-            Self::RiskyDifferences => "risky_differences",
-        }
+named! {
+    /// Why a version is reviewed.
+    ReviewNeed {
+        FirstVersion = "first_version",
+        EveryVersion = "every_version",
+        /// Only first versions are reviewed, but this one is held all the same.
+        RiskyDifferences = "risky_differences",
     }
 }
 

@@ -1,10 +1,11 @@
 //! What developers and reviewers see of reviews.
 
+use super::by_store::is_due_by_store;
 use super::need::{ReviewNeed, RiskyDifferences, review_need};
 use super::records::{QueuedVersion, ReviewedApp, ReviewedVersion, THREAD_MAX, ThreadEntry};
 use super::state::{ReviewRole, VersionStatus};
 use super::take::{ReviewError, actor_of, facts_of};
-use crate::access::{Caller, Did, Role};
+use crate::access::{Caller, Did};
 use crate::context::Context;
 use crate::shared::{Listed, Page};
 use semver::Version;
@@ -21,11 +22,17 @@ pub struct ReviewDetails {
     pub need: Option<ReviewNeed>,
     /// The version that new installs get.
     pub current: Option<Version>,
-    /// What it adds to that version.
+    /// The highest version that was published, also one that was yanked: a lower one is not published any more.
+    pub latest_published: Option<Version>,
+    /// The version with which it is compared; `None`: it is the first one, or is offered itself as that one.
+    pub base: Option<Version>,
+    /// What it adds to `base`.
     pub differences: RiskyDifferences,
+    /// Whether the store publishes it by itself once that is allowed.
+    pub is_due_by_store: bool,
     /// Oldest first.
     pub thread: Vec<ThreadEntry>,
-    /// The names of those who have acted.
+    /// The names of the developer and of those who have acted.
     pub names: BTreeMap<Did, String>,
 }
 
@@ -38,9 +45,11 @@ pub async fn find_review(ctx: &Context, caller: &Caller, app: &Did, version: &Ve
     let version = unit.reviews().find(&app.did, version).await?.ok_or(ReviewError::NotFound)?;
     let facts = facts_of(unit.as_mut(), &app, &version).await?;
     let offered = unit.uploads().offered(&app.did).await?;
+    let latest_published = unit.uploads().published(&app.did).await?.into_iter().max();
+    let is_due_by_store = is_due_by_store(unit.as_mut(), &app, &version, ctx.now()).await?;
     let thread = unit.reviews().thread(&version.id, THREAD_MAX).await?;
     let mut names = BTreeMap::new();
-    for did in thread.iter().map(|entry| &entry.actor).collect::<BTreeSet<_>>() {
+    for did in thread.iter().map(|entry| &entry.actor).chain([&app.owner]).collect::<BTreeSet<_>>() {
         if let Some(user) = unit.users().find(did).await? {
             names.insert(did.clone(), user.full_name);
         }
@@ -49,6 +58,9 @@ pub async fn find_review(ctx: &Context, caller: &Caller, app: &Did, version: &Ve
         role,
         need: review_need(&facts),
         current: offered.current().cloned(),
+        base: offered.base().filter(|base| **base != version.version).cloned(),
+        is_due_by_store,
+        latest_published,
         differences: facts.differences,
         thread,
         names,
@@ -81,17 +93,6 @@ pub async fn list_reviews(ctx: &Context, caller: &Caller, filter: QueueFilter, p
         QueueFilter::Decided => (&[Approved, Rejected, Published], false),
     };
     Ok(ctx.store.read().await?.reviews().queue(statuses, appeals, page).await?)
-}
-
-/// The apps of the caller.
-///
-/// # Errors
-/// The caller is no developer.
-pub async fn list_own_apps(ctx: &Context, caller: &Caller, page: &Page) -> Result<Listed<ReviewedApp>, ReviewError> {
-    if !caller.holds(Role::Developer) {
-        return Err(ReviewError::NotDeveloper);
-    }
-    Ok(ctx.store.read().await?.reviews().apps_of(&caller.user.did, page).await?)
 }
 
 /// An app and its versions.

@@ -1,8 +1,10 @@
 //! What the store records of reviews.
 
 use super::super::ReviewType;
+use super::super::bundle::Group;
 use super::super::named::named;
 use super::machine::ReviewEvent;
+use super::need::ReviewNeed;
 use super::state::{Review, ReviewRole, VersionStatus};
 use crate::access::Did;
 use crate::shared::{CategoryId, Listed, Page, ReviewEntryId, StorageError, Timestamp, VersionId};
@@ -33,6 +35,14 @@ pub struct ReviewedApp {
     pub is_private: bool,
 }
 
+impl ReviewedApp {
+    /// Whether the store publishes its updates by itself.
+    #[must_use]
+    pub fn has_auto_publish(&self, now: Timestamp) -> bool {
+        self.auto_publish_until.is_some_and(|until| until > now)
+    }
+}
+
 /// A version with its review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedVersion {
@@ -42,7 +52,13 @@ pub struct ReviewedVersion {
     pub review: Review,
     pub uploaded_at: Timestamp,
     pub requested_at: Option<Timestamp>,
+    /// Why it needed a review when that was requested. `None`: it needed none, or no review was requested.
+    pub need: Option<ReviewNeed>,
     pub published_at: Option<Timestamp>,
+    /// `None`: it is a resource.
+    pub group: Option<Group>,
+    /// The bytes of the bundle.
+    pub size: u64,
 }
 
 named! {
@@ -63,12 +79,16 @@ named! {
         Published = "published",
         Scheduled = "scheduled",
         Unscheduled = "unscheduled",
+        /// The store has not published the version by itself.
+        NotPublished = "not_published",
         Yanked = "yanked",
         YankUndone = "yank_undone",
         RolledBack = "rolled_back",
         Replaced = "replaced",
         AppBlocked = "app_blocked",
         AppUnblocked = "app_unblocked",
+        /// The store keeps the deposit of an app that was blocked before.
+        DepositKept = "deposit_kept",
     }
 }
 
@@ -144,8 +164,6 @@ pub trait Reviews: Send {
     async fn thread(&mut self, version: &VersionId, limit: u32) -> Result<Vec<ThreadEntry>, StorageError>;
     /// The versions of these statuses, and rejected ones with an open appeal if `appeals`. Those that wait longest come first.
     async fn queue(&mut self, statuses: &[VersionStatus], appeals: bool, page: &Page) -> Result<Listed<QueuedVersion>, StorageError>;
-    /// A developer's apps, those that were changed last come first.
-    async fn apps_of(&mut self, owner: &Did, page: &Page) -> Result<Listed<ReviewedApp>, StorageError>;
     /// The versions of an app, newest first.
     async fn versions(&mut self, app: &Did, page: &Page) -> Result<Listed<ReviewedVersion>, StorageError>;
 }

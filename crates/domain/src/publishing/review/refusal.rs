@@ -32,8 +32,6 @@ pub enum Refusal {
     AlreadyInReview,
     #[error("The review of this version has not started")]
     NotStarted,
-    #[error("The version is not in review status")]
-    NotInReview,
     #[error("This version is approved already")]
     AlreadyApproved,
     #[error("This version was rejected. Upload a higher version.")]
@@ -60,7 +58,7 @@ pub enum Refusal {
     AppealedAlready,
     #[error("There is no open appeal")]
     NoAppeal,
-    #[error("You have rejected this version. Another reviewer decides about the appeal.")]
+    #[error("You have rejected this version. Another reviewer will decide on the appeal.")]
     OwnDecision,
     #[error("This version needs a review before it is published")]
     NeedsReview(ReviewNeed),

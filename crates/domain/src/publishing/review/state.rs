@@ -83,7 +83,7 @@ impl ReviewRole {
 /// Who takes a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewActor {
-    /// The store's own DID for the system.
+    /// The developer of the app for the system, which has no user.
     pub did: Did,
     pub role: ReviewRole,
 }

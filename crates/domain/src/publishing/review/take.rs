@@ -1,11 +1,15 @@
 //! Takes steps on stored versions. All steps on the versions of an app follow each other, because each locks the app.
 
 use super::super::publication_log::{PublicationAction, PublicationFact};
+use super::super::selling::{SellingTerms, TermsError};
+use super::super::staking::lacks_app_deposit;
 use super::emails::order_emails;
 use super::machine::{Outcome, ReviewEvent, take_step};
+use super::need::{RiskyDifferences, review_need};
+use super::page_events::order_event;
 use super::records::{EntryKind, ReviewedApp, ReviewedVersion, ThreadEntry};
 use super::refusal::Refusal;
-use super::state::{AppReviewFacts, ReviewActor, ReviewRole, Step};
+use super::state::{AppReviewFacts, ReviewActor, ReviewRole, Step, VersionStatus};
 use crate::access::{Caller, Did, Role};
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -29,8 +33,24 @@ pub enum ReviewError {
     /// Another version was published or yanked meanwhile.
     #[error("The app has changed meanwhile. Try again.")]
     Contended,
+    #[error("A deposit is required to publish this app")]
+    DepositRequired,
+    /// Its files are not known before that check.
+    #[error("The store has not checked yet whether this version contains blocked content. Try again once its checks have run.")]
+    ChecksPending,
+    /// For the reason of the administrator who has blocked it.
+    #[error("This version contains content that is blocked: {0}")]
+    BlockedContent(String),
+    #[error("This app has no deposit that can be forfeited")]
+    NoDeposit,
+    /// A return of it is in flight.
+    #[error("The deposit for this app is being returned")]
+    DepositReturning,
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The store does not sell on the terms that would come into force with the version.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -56,6 +76,9 @@ pub async fn take_review_step(
         return Err(ReviewError::NotDeveloper);
     }
     let taken = take_in(ctx, unit.as_mut(), &involved, step).await?;
+    if matches!(step, Step::Schedule { .. }) && lacks_app_deposit(unit.as_mut(), app).await? {
+        return Err(ReviewError::DepositRequired);
+    }
     unit.commit().await?;
     Ok(taken)
 }
@@ -100,14 +123,18 @@ pub(in super::super) async fn take_in(
     let Outcome { review, event } = take_step(&version.review, &facts, actor, step, now)?;
     let mut taken = ReviewedVersion { review, ..version.clone() };
     match &event {
-        ReviewEvent::Requested => taken.requested_at = Some(now),
+        ReviewEvent::Requested => {
+            taken.requested_at = Some(now);
+            taken.need = review_need(&facts);
+        }
         ReviewEvent::Published => taken.published_at = Some(now),
         ReviewEvent::Approved { category, review_type } => {
-            if !unit.apps().categories().await?.iter().any(|counted| counted.category.id == *category) {
+            if !unit.apps().hold_category(category).await? {
                 return Err(ReviewError::UnknownCategory);
             }
             unit.reviews().decide(&app.did, category, *review_type).await?;
         }
+        ReviewEvent::AppealGranted => exclude_from_latest(unit, app, &taken).await?,
         _ => {}
     }
     unit.reviews().update(&taken).await?;
@@ -121,11 +148,13 @@ pub(in super::super) async fn take_in(
         at: now,
     };
     unit.reviews().insert_entry(&entry).await?;
+    order_event(ctx, unit, &taken, now).await?;
     order_emails(ctx, unit, version, &app.owner, &event, &entry).await?;
     match event {
         ReviewEvent::Scheduled => order_publication(ctx, unit, &version.id, taken.review.publish_at.unwrap_or(now)).await?,
-        // It is published now if it was scheduled, or if the store publishes updates of the app by itself.
-        ReviewEvent::Approved { .. } => order_publication(ctx, unit, &version.id, now).await?,
+        ReviewEvent::Approved { .. } if taken.review.publish_at.is_some() || app.has_auto_publish(now) => {
+            order_publication(ctx, unit, &version.id, now).await?;
+        }
         _ => {}
     }
     if let Some(action) = public_action(&event)
@@ -135,6 +164,20 @@ pub(in super::super) async fn take_in(
         unit.publication_log().append(&PublicationFact::new(action, &uploaded, now)).await?;
     }
     Ok(taken)
+}
+
+/// A higher version can have been uploaded while the appeal was open: whoever has rejected the lower one does not judge it either. Only the
+/// highest version is reviewed.
+async fn exclude_from_latest(unit: &mut dyn UnitOfWork, app: &ReviewedApp, rejected: &ReviewedVersion) -> Result<(), StorageError> {
+    if app.latest == rejected.version {
+        return Ok(());
+    }
+    let Some(mut latest) = unit.reviews().find(&app.did, &app.latest).await? else { return Ok(()) };
+    if matches!(latest.review.status, VersionStatus::Draft | VersionStatus::PendingReview | VersionStatus::InReview) {
+        latest.review.excluded_reviewer = rejected.review.excluded_from_next();
+        unit.reviews().update(&latest).await?;
+    }
+    Ok(())
 }
 
 /// Lets the store publish a version at a time.
@@ -155,6 +198,7 @@ const fn public_action(event: &ReviewEvent) -> Option<PublicationAction> {
         ReviewEvent::Published => Some(PublicationAction::Publish),
         ReviewEvent::Yanked => Some(PublicationAction::Yank),
         ReviewEvent::YankUndone => Some(PublicationAction::UndoYank),
+        ReviewEvent::RolledBack => Some(PublicationAction::RollBack),
         ReviewEvent::AppBlocked => Some(PublicationAction::Block),
         ReviewEvent::AppUnblocked => Some(PublicationAction::Unblock),
         _ => None,
@@ -170,10 +214,12 @@ pub(in super::super) async fn facts_of(
     let preferences = unit.preferences().find().await?.preferences;
     let published = unit.uploads().published(&app.did).await?;
     let offered = unit.uploads().offered(&app.did).await?;
-    let differences = match offered.current() {
-        Some(current) if *current != version.version => {
+    let differences = match offered.base() {
+        Some(base) if *base != version.version => {
             let profile = unit.uploads().risks(&app.did, &version.version).await?.unwrap_or_default();
-            profile.added_to(&unit.uploads().risks(&app.did, current).await?.unwrap_or_default())
+            let added = profile.added_to(&unit.uploads().risks(&app.did, base).await?.unwrap_or_default());
+            // A pre-release brings no price into force.
+            RiskyDifferences { price: version.version.pre.is_empty() && proposes_price(unit, app).await?, ..added }
         }
         _ => Default::default(),
     };
@@ -187,6 +233,12 @@ pub(in super::super) async fn facts_of(
         has_category: app.category.is_some(),
         ..AppReviewFacts::of_new_app(&preferences, app.review_type)
     })
+}
+
+/// Whether the app has another price, or other shares, once its next stable version is published.
+async fn proposes_price(unit: &mut dyn UnitOfWork, app: &ReviewedApp) -> Result<bool, StorageError> {
+    let sales = unit.app_sales().of_app(&app.did).await?;
+    Ok(sales.iter().any(|sale| matches!(sale.proposed, Some(SellingTerms::OneTime(_)))))
 }
 
 /// What the thread says of a step besides its kind.

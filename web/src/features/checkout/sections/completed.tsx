@@ -131,6 +131,11 @@ export function Completed({ checkout, storeName, justCompleted }: CompletedProps
                 {localized(title, locale)}
               </a>
               <p className="checkout-detail">{t('version', { version })}</p>
+              {status === 'active' && (
+                <p className="checkout-detail">
+                  <a href={pageAt(`/apps/${app_did}`)}>{t('howToInstall', { name: localized(title, locale) })}</a>
+                </p>
+              )}
             </div>
             {status === 'active' ? (
               <ButtonLink

@@ -3,7 +3,7 @@
 use super::super::path::BundlePath;
 use super::header::{self, BLOCK, HeaderKind};
 use super::pax::{self, Extension};
-use super::{ArchiveError, ArchiveLimits};
+use super::{ArchiveError, ArchiveLimits, HeaderField};
 
 /// Every path of a bundle is below this folder (reference/store.md 5.3).
 const ROOT: &str = "package";
@@ -27,6 +27,8 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The bytes of a file.
     pub size: u64,
+    /// Whether the owner of a file may run it.
+    pub is_executable: bool,
 }
 
 /// What follows a header.
@@ -79,6 +81,10 @@ impl ArchiveRules {
         if header.is_cut_off && !has_long_name {
             return Err(ArchiveError::NotUtf8 { entry });
         }
+        // Some readers join the prefix to GNU's long name. The path of pax records replaces both for all.
+        if header.has_prefix && self.pending.as_ref().is_some_and(|pending| pending.kind == HeaderKind::LongName) {
+            return Err(ArchiveError::Header { entry, field: HeaderField::Prefix });
+        }
         match header.kind {
             HeaderKind::Pax | HeaderKind::LongName => {
                 if self.pending.is_some() {
@@ -94,7 +100,10 @@ impl ArchiveRules {
                 self.pending = Some(Pending { kind: header.kind, extension: None });
                 Ok(BlockRole::Extension { size: header.size })
             }
-            HeaderKind::File => self.entry(&header.name, EntryKind::File, header.size).map(BlockRole::Entry),
+            HeaderKind::File => {
+                let entry = self.entry(&header.name, EntryKind::File, header.size)?;
+                Ok(BlockRole::Entry(Entry { is_executable: header.is_executable, ..entry }))
+            }
             HeaderKind::Folder => {
                 let name = header.name.strip_suffix('/').unwrap_or(&header.name);
                 if header.size != 0 {
@@ -152,7 +161,7 @@ impl ArchiveRules {
             return Err(ArchiveError::NotBelowPackage { entry, path: path.to_string() });
         }
         self.keep(path.clone(), kind)?;
-        Ok(Entry { path, kind, size })
+        Ok(Entry { path, kind, size, is_executable: false })
     }
 
     fn keep(&mut self, path: BundlePath, kind: EntryKind) -> Result<(), ArchiveError> {

@@ -40,9 +40,12 @@ pub(super) struct Header {
     pub kind: HeaderKind,
     /// The prefix and the name, joined.
     pub name: String,
+    pub has_prefix: bool,
     /// Whether the name fills its field and ends within a character, which is then left out.
     pub is_cut_off: bool,
     pub size: u64,
+    /// Whether its owner may run it.
+    pub is_executable: bool,
 }
 
 /// Reads a header. `entry` counts headers from 1, for messages.
@@ -61,7 +64,8 @@ pub(super) fn read(block: &[u8; BLOCK], entry: u64) -> Result<Header, ArchiveErr
     };
     let kind = kind(block[TYPE], entry)?;
     let size = number(SIZE, HeaderField::Size)?.ok_or_else(|| refused(HeaderField::Size))?;
-    for (range, field) in [(MODE, HeaderField::Mode), (UID, HeaderField::Uid), (GID, HeaderField::Gid), (MTIME, HeaderField::Mtime)] {
+    let mode = number(MODE, HeaderField::Mode)?.unwrap_or_default();
+    for (range, field) in [(UID, HeaderField::Uid), (GID, HeaderField::Gid), (MTIME, HeaderField::Mtime)] {
         number(range, field)?;
     }
     for range in [DEV_MAJOR, DEV_MINOR] {
@@ -95,7 +99,7 @@ pub(super) fn read(block: &[u8; BLOCK], entry: u64) -> Result<Header, ArchiveErr
     let is_cut_off = whole.len() < name.len();
     let name = std::str::from_utf8(whole).map_err(|_| ArchiveError::NotUtf8 { entry })?;
     let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-    Ok(Header { kind, name, is_cut_off, size })
+    Ok(Header { kind, name, has_prefix: !prefix.is_empty(), is_cut_off, size, is_executable: mode & 0o100 != 0 })
 }
 
 const fn kind(flag: u8, entry: u64) -> Result<HeaderKind, ArchiveError> {

@@ -1,6 +1,7 @@
 //! The checks of a version, which developers and reviewers see. They find what a person would have to look for: none of them decides
 //! about the version.
 
+mod bundle;
 mod license;
 mod look_alike;
 mod manifest;
@@ -8,11 +9,12 @@ mod pictures;
 mod run;
 mod secrets;
 
+pub use bundle::check_bundle;
 pub use license::check_license;
 pub use look_alike::{KnownName, check_look_alike};
 pub use manifest::check_manifest;
 pub use pictures::check_pictures;
-pub(super) use run::order_checks;
+pub(in crate::publishing) use run::order_checks;
 pub use run::{CheckPorts, RunChecksError, find_checks, request_checks, run_checks};
 pub use secrets::{SecretScanner, secret_file};
 

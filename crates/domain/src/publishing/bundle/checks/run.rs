@@ -1,5 +1,6 @@
 //! Carries out the checks of a version. They run as a job after its upload, and again when somebody asks for it.
 
+use super::super::super::digests::list_files;
 use super::super::archive::{ArchiveError, ArchiveLimits};
 use super::super::limits::UploadLimits;
 use super::super::manifest::{AppDids, Manifest};
@@ -18,9 +19,14 @@ use crate::storage::UnitOfWork;
 use crate::store::Files;
 use futures_util::StreamExt;
 use semver::Version;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// The most other apps whose names are compared. A store has 10 to 10,000 (reference/store.md 8.2).
 const OTHERS_MAX: u32 = 50_000;
+
+/// How long somebody who asks again waits for checks that are ordered and have no result.
+const ORDER_LIFETIME: Duration = Duration::from_secs(600);
 
 /// What checks need besides the context.
 pub struct CheckPorts<'p> {
@@ -50,14 +56,17 @@ pub async fn find_checks(ctx: &Context, app: &Did, version: &Version, caller: &C
     Ok(unit.uploads().checks(&id).await?)
 }
 
-/// Runs the checks of a version again, as a job.
+/// Runs the checks of a version again, as a job. Nothing changes if somebody has asked for it already and they have not run yet.
 ///
 /// # Errors
 /// As [`find_checks`].
 pub async fn request_checks(ctx: &Context, app: &Did, version: &Version, caller: &Caller) -> Result<(), RunChecksError> {
     let mut unit = ctx.store.begin().await?;
     let id = find_involved(unit.as_mut(), app, version, caller).await?;
-    order_checks(ctx, unit.as_mut(), &id).await?;
+    let now = ctx.now();
+    if unit.uploads().order_checks(&id, now.minus(ORDER_LIFETIME), now).await? {
+        order_checks(ctx, unit.as_mut(), &id).await?;
+    }
     Ok(unit.commit().await?)
 }
 
@@ -71,7 +80,7 @@ async fn find_involved(unit: &mut dyn UnitOfWork, app: &Did, version: &Version, 
 }
 
 /// Orders the checks of a version in a unit of work.
-pub(in super::super) async fn order_checks(ctx: &Context, unit: &mut dyn UnitOfWork, version: &VersionId) -> Result<(), StorageError> {
+pub(in crate::publishing) async fn order_checks(ctx: &Context, unit: &mut dyn UnitOfWork, version: &VersionId) -> Result<(), StorageError> {
     let now = ctx.now();
     let message = Message::new(Topic::CheckVersion, now).with("version", version);
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await
@@ -191,11 +200,15 @@ async fn picture_findings(ports: &CheckPorts<'_>, limits: &PictureLimits, versio
     Ok(check_pictures(&measured, limits))
 }
 
-/// Looks for content that the store does not allow: of the bundle itself, and of each file in it.
+/// Looks for content that the store does not allow: of the bundle itself, and of each file in it. Lists the files, of which an archive that
+/// cannot be read has none.
 async fn blocked_findings(ctx: &Context, version: &UploadedVersion, digests: Vec<FileDigest>) -> Result<Vec<Finding>, StorageError> {
-    let mut sha256s: Vec<_> = digests.iter().map(|file| file.sha256.clone()).collect();
-    sha256s.push(version.bundle.clone());
-    let blocked = ctx.store.read().await?.uploads().blocked_digests(&sha256s).await?;
+    if !digests.is_empty() {
+        list_files(ctx, &version.id, &digests).await?;
+    }
+    let contained: BTreeSet<_> = digests.iter().map(|file| &file.sha256).chain([&version.bundle]).cloned().collect();
+    let sha256s: Vec<_> = contained.into_iter().collect();
+    let blocked = ctx.store.read().await?.digests().among(&sha256s).await?;
     let mut findings: Vec<_> = digests
         .iter()
         .filter_map(|file| blocked.get(&file.sha256).map(|reason| Finding::in_file(Rule::DigestBlocked, &file.path, reason.clone())))

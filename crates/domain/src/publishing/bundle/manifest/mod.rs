@@ -7,7 +7,7 @@ mod read;
 mod signature;
 
 pub use error::{ERRORS_MAX, ManifestError, ManifestErrors, ManifestProblem};
-pub use read::{AppDids, ManifestFile, read_manifest};
+pub use read::{AppDids, ManifestFile, read_manifest, read_unsigned_manifest};
 pub use signature::{ManifestSignature, SIGNATURE_LIFETIME, SignatureError};
 
 use super::path::BundlePath;

@@ -62,6 +62,16 @@ pub fn read_manifest(json: &Json, dids: &dyn AppDids) -> Result<ManifestFile, Ma
     }
 }
 
+/// Reads a manifest that nobody has signed yet, as the tool of a developer does before an upload.
+///
+/// # Errors
+/// As [`read_manifest`].
+pub fn read_unsigned_manifest(json: &Json, dids: &dyn AppDids) -> Result<Manifest, ManifestErrors> {
+    let mut errors = ManifestErrors::default();
+    let manifest = manifest(json, dids, &mut errors);
+    manifest.filter(|_| errors.0.is_empty()).ok_or(errors)
+}
+
 fn manifest(json: &Json, dids: &dyn AppDids, errors: &mut ManifestErrors) -> Option<Manifest> {
     let fields = Fields::of(json, At::ROOT, errors)?;
     let name = name(&fields, dids, errors);
@@ -397,6 +407,16 @@ mod tests {
             assert!(refusal.starts_with("Invalid blocklet meta: ") && refusal.contains(message), "{refusal}");
         }
         assert_eq!(refusal(&Json::Null), "Invalid blocklet meta: the manifest must be an object");
+    }
+
+    #[test]
+    fn a_manifest_without_a_signature_is_read_by_the_same_rules() {
+        let unsigned = valid().without(&["signatures"]);
+        let read = read_unsigned_manifest(&unsigned, &FakeDids).expect("reads");
+        assert_eq!(read, read_manifest(&valid(), &FakeDids).expect("reads").manifest);
+        let invalid = with(&["version"], text("1.2")).without(&["signatures"]);
+        let refusal = read_unsigned_manifest(&invalid, &FakeDids).expect_err("refused").to_string();
+        assert!(refusal.contains("version must be a semantic version") && !refusal.contains("signatures"), "{refusal}");
     }
 
     #[test]

@@ -1,0 +1,6 @@
+//! Blocked content, for administrators.
+
+mod api;
+mod model;
+
+pub use api::BlockedDigestsApi;

@@ -3,7 +3,7 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, context, did, id, read, user};
 use souk_adapters::identity::{Ed25519TokenKeys, SodiumToolSeals};
 use souk_adapters::on_both;
-use souk_adapters::testing::TestDatabase;
+use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_domain::access::{Passport, Role};
 use souk_domain::context::Context;
 use souk_domain::operation::VisitorNetwork;
@@ -14,6 +14,7 @@ use souk_domain::publishing::tools::{
     AnswerToolError, ApprovedTool, BeginToolError, NewToolSession, OfferedKey, ToolAction, ToolAnswer, ToolApproval, ToolIssuer,
     ToolSession, ToolStatus, ToolToken, approve_tool, begin_tool_session, deny_tool, find_tool_request,
 };
+use std::sync::Arc;
 
 /// The key of the vector in reference/store.md 5.1.
 const KEY: &str = "E75P6uryBMf9M1j8nAByGIHRdCeBKCJ-xnTzf3_pe20";
@@ -135,7 +136,9 @@ on_both! {
         developer(db).await;
         ask(&context(db, at(0)), "00ff", ToolAction::ConnectCli, "").await.expect("begins");
         let approvals = all_at_once(db, 4, |db, number| async move {
-            approve(&context(&db, at(1)), "00ff", approval(Some(&format!("token {number}")), Vec::new())).await
+            // Each creates another key, as in a store.
+            let ctx = Context { random: Arc::new(SeededRandom::new(u64::from(number))), ..context(&db, at(1)) };
+            approve(&ctx, "00ff", approval(Some(&format!("token {number}")), Vec::new())).await
         });
         let approvals = approvals.await;
         assert_eq!(approvals.iter().filter(|result| result.is_ok()).count(), 1, "{approvals:?}");

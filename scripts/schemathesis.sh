@@ -41,11 +41,19 @@ now = int(time.time() * 1_000_000)
 later = now + 86_400 * 1_000_000
 with sqlite3.connect(sys.argv[1]) as books:
     did = "z1ZLeNSpFCDu6TgrcmHQsXf5xMcEbqfXC2Q"
-    books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?, ?)", (did, now, now, now))
-    books.execute("INSERT INTO passports VALUES ('pass_1', ?, 'owner', ?, NULL)", (did, now))
-    columns = "token, id, user_did, device, created_at, signed_in_at, used_at, expires_at"
-    login = (hashlib.sha256(b"owner").digest(), "lgn_1", did, "", now, now, now, later)
-    books.execute(f"INSERT INTO browser_sessions ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", login)
+    rows = {
+        "users": {
+            "did": did, "public_key": "z", "full_name": "Owner", "email": "owner@souk.example", "phone": "", "language": "en",
+            "created_at": now, "updated_at": now, "examined_at": now,
+        },
+        "passports": {"id": "pass_1", "holder": did, "role": "owner", "issued_at": now},
+        "browser_sessions": {
+            "token": hashlib.sha256(b"owner").digest(), "id": "lgn_1", "user_did": did, "device": "",
+            "created_at": now, "signed_in_at": now, "used_at": now, "expires_at": later,
+        },
+    }
+    for table, row in rows.items():
+        books.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
 PYTHON
 
 # Created before the server starts, because the loop below reads it immediately.

@@ -2,7 +2,7 @@ import { devices, expect, type Locator, type Page, test } from '@playwright/test
 import type { AppDetail, Page as List, Session, Subscription } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
 import { applyDisplaySettings, type DisplaySettings, displaySettings } from '../fixtures/display-settings';
-import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
+import { expectStable, forgetShifts, recordLayoutShifts } from '../fixtures/layout-shift';
 import { type Translate, translatorFor } from './translate';
 import { approveInWallet, requireServer } from './wallet';
 
@@ -73,6 +73,12 @@ export class Customer {
   /** Opens the wallet from the dialog and approves all requests. */
   approve(): Promise<string[]> {
     return approveInWallet(this.page, this.translate);
+  }
+
+  /** Waits for what a network or the server decides about the customer's act. What moves with it does not count as a shift. */
+  async expectOutcome(outcome: Locator): Promise<void> {
+    await expect(outcome).toBeVisible(SETTLED);
+    await forgetShifts(this.page);
   }
 
   /** Expects a page that is loaded, has not shifted, fits its width and has no accessibility violation. */

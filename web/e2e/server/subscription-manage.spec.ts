@@ -31,7 +31,7 @@ forEachDisplay(({ locale }) => {
       await customer.expectValidPage();
       await customer.submitCard();
       await expect(page.getByText('Visa •••• 4242').first()).toBeVisible(SETTLED);
-      await expect(page.getByText(translate('subscription:payment.done'))).toBeVisible(SETTLED);
+      await customer.expectOutcome(page.getByText(translate('subscription:payment.done')));
       await customer.expectValidPage();
       await owner.advance(clock, { by: 'next_invoice' });
       await expect
@@ -49,7 +49,7 @@ forEachDisplay(({ locale }) => {
       await customer.expectValidPage();
       await dialog.getByRole('radio', { name: translate('subscription:cancel.reason.unused') }).check({ force: true });
       await dialog.getByRole('button', { name: translate('subscription:cancel.action') }).click();
-      await expect(page.getByText(translate('subscription:cancel.done'))).toBeVisible(SETTLED);
+      await customer.expectOutcome(page.getByText(translate('subscription:cancel.done')));
       await expect(page.getByText(translate('subscription:subscription.status.ending'), { exact: true })).toBeVisible();
       const { cancelation_details: details, cancel_at_period_end: atEnd } = await customer.subscription();
       expect([details?.reason, details?.feedback, atEnd]).toEqual(['cancellation_requested', 'unused', true]);
@@ -68,7 +68,7 @@ forEachDisplay(({ locale }) => {
       const dialog = page.getByRole('dialog');
       await customer.expectValidPage();
       await dialog.getByRole('button', { name: translate('subscription:resume.action') }).click();
-      await expect(page.getByText(translate('subscription:resume.done'))).toBeVisible(SETTLED);
+      await customer.expectOutcome(page.getByText(translate('subscription:resume.done')));
       await expect(page.getByText(translate('subscription:subscription.status.active'), { exact: true })).toBeVisible();
       await expect
         .poll(() => emailSubjects(id), SETTLED)

@@ -29,7 +29,7 @@ forEachDisplay(({ locale, scheme }) => {
       await dialog.getByRole('button', { name: translate('subscription:overdraft.on') }).click();
       const deposit = translate('sandbox:acceptDeposit', { amount: '3.15 SKT' });
       expect(await customer.approve()).toEqual([expect.stringMatching(deposit)]);
-      await expect(page.getByText(translate('subscription:overdraft.done'))).toBeVisible(SETTLED);
+      await customer.expectOutcome(page.getByText(translate('subscription:overdraft.done')));
       const isOn = async () =>
         (await customer.get<{ sufficient: boolean }>(`/api/subscriptions/${id}/overdraft-protection`)).sufficient;
       await expect.poll(isOn, SETTLED).toBe(true);

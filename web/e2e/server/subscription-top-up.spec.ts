@@ -32,7 +32,7 @@ forEachDisplay(({ locale }) => {
     await customer.expectValidPage();
     await customer.button('subscription:topUp.actionFor', { amount }).click();
     expect((await customer.approve()).at(-1)).toMatch(translate('sandbox:acceptPay', { amount }));
-    await expect(page.getByText(translate('subscription:topUp.done'))).toBeVisible(SETTLED);
+    await customer.expectOutcome(page.getByText(translate('subscription:topUp.done')));
     await expect(page.getByText(translate('subscription:description.topUp')).first()).toBeVisible(SETTLED);
     expect(BigInt((await balance()).balance)).toBe(BigInt(before.balance) + added);
     await customer.expectValidPage();

@@ -106,6 +106,8 @@ export default defineConfig({
   // The browsers wait half of the time, so that two cores serve four of them.
   workers: 4,
   timeout: 30_000,
+  // A busy machine takes longer than the five seconds that are the default.
+  expect: { timeout: 10_000 },
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: process.env.TRACE ? 'retain-on-failure' : 'off' },

@@ -16085,7 +16085,7 @@ export interface components {
             /** @description The version with which it is compared; `null`: there is none. */
             base?: string | null;
             differences: components["schemas"]["RiskyDifferences"];
-            /** @description Whether the store publishes it by itself once that is allowed: it is scheduled, or an update of an app with automatic publishing. */
+            /** @description Whether the store publishes the version automatically: it is scheduled, or it updates an app with automatic publishing. */
             published_by_store: boolean;
             /** @description Oldest first; at most the latest 500. */
             thread: components["schemas"]["ReviewEntry"][];

@@ -46,7 +46,7 @@ impl Cached {
     }
 }
 
-/// The keys of one issuer. Whoever fetches them holds the lock: the others wait for the result.
+/// The keys of one issuer. The task that fetches them holds the lock, and other tasks wait for its result.
 type SharedCache = Arc<tokio::sync::Mutex<Cached>>;
 
 pub struct IssuerKeys {

@@ -60,7 +60,7 @@ fn comment(email: &ReviewEmail, language: Language) -> String {
     }
 }
 
-/// Why the store has not published a version by itself, and what its developer can do.
+/// The reason why automatic publishing stopped, and what the developer can do about it.
 fn unpublished(why: &str) -> (&'static str, &'static str) {
     match Unpublished::from_name(why).unwrap_or(Unpublished::Other) {
         Unpublished::ChecksFailed => (

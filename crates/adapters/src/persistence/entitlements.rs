@@ -131,7 +131,7 @@ impl Entitlements for SqlEntitlements<'_> {
         let row = self.0.query(VALIDITY).bind(holder).bind(mode.is_live()).bind(app).bind(now).optional().await?;
         let Some(row) = row else { return Ok(None) };
         let (ends_at, clock): (Option<Timestamp>, Option<Timestamp>) = (row.get("ends_at")?, row.get("clock_now")?);
-        // What is left on a test clock is left as long in real time.
+        // The time that remains on a test clock is the same length of real time.
         Ok(Some(Validity { ends_at: ends_at.map(|end| clock.map_or(end, |clock| now.plus(end.since(clock)))) }))
     }
 

@@ -130,7 +130,7 @@ on_both! {
 
         let foreign = InstanceClaim { proof: "a.b.c", ..claim };
         assert!(matches!(withdraw_instance(&ctx, &store, &foreign).await, Err(InstanceError::Invalid("appToken"))));
-        assert!(matches!(withdraw_instance(&ctx, &store, &claim).await, Err(InstanceError::Used)), "whoever has got the proof repeats it");
+        assert!(matches!(withdraw_instance(&ctx, &store, &claim).await, Err(InstanceError::Used)), "a proof cannot be used twice");
         assert!(matches!(register_instance(&ctx, &store, &Answers::with(&id), &claim, &visitor("v1")).await, Err(InstanceError::Used)));
         for (seconds, was_listed) in [(1, true), (2, false)] {
             let next = key.sign_envelope(Map::new(), at(seconds));

@@ -272,7 +272,7 @@ on_one! {
         assert_eq!((email.news, email.developer_name.as_str()), (DeveloperNews::Joined, "Ada"));
         leave_developers(&billing.ctx, &wallet_caller(&billing).await).await.expect("leaves");
         let late = compose_developer_email(&billing.ctx, &passport.id, &owner.user.did).await.expect("composes");
-        assert_eq!((late, emails(&billing).await), (None, 1), "whoever leaves knows it");
+        assert_eq!((late, emails(&billing).await), (None, 1), "a user who leaves gets no email about it");
     }
 
     async fn whoever_is_a_developer_already_gets_a_late_deposit_back_at_once(db: &TestDatabase) {

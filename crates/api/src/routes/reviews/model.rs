@@ -288,7 +288,7 @@ pub struct VersionReviewModel {
     #[oai(nullable)]
     pub base: Option<String>,
     pub differences: RiskyDifferencesModel,
-    /// Whether the store publishes it by itself once that is allowed: it is scheduled, or an update of an app with automatic publishing.
+    /// Whether the store publishes the version automatically: it is scheduled, or it updates an app with automatic publishing.
     pub published_by_store: bool,
     /// Oldest first; at most the latest 500.
     pub thread: Vec<ReviewEntryModel>,

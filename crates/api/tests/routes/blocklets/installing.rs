@@ -262,7 +262,7 @@ async fn what_new_installs_do_not_get_has_no_release() {
 #[tokio::test]
 async fn a_draft_is_installed_by_computers_of_its_developer_and_of_reviewers_only() {
     let store = Store::open().await;
-    // Whoever may see a draft needs not have bought the app.
+    // A user who may see a draft does not have to buy the app.
     store.sell().await;
     let signed = store.upload("1.0.0").await;
     let (developer, reviewer) = (developer_of(&store.version("1.0.0").key), Did::from_verified("z1rita"));

@@ -17,7 +17,7 @@ type Defect = (&'static str, &'static [(&'static str, &'static str, &'static str
 
 const DEFECTS: [Defect; 21] = [
     (
-        "1. Whoever belongs to an organization has the rights of an administrator.",
+        "1. Every member of an organization has the rights of an administrator.",
         &[(API, "permissions/mod.rs", "each_endpoint_answers_its_callers_and_refuses_all_others")],
     ),
     (

@@ -28,7 +28,7 @@ pub struct ReviewDetails {
     pub base: Option<Version>,
     /// What it adds to `base`.
     pub differences: RiskyDifferences,
-    /// Whether the store publishes it by itself once that is allowed.
+    /// Whether the store publishes the version automatically as soon as it may.
     pub is_due_by_store: bool,
     /// Oldest first.
     pub thread: Vec<ThreadEntry>,

@@ -95,7 +95,7 @@ pub struct ToolSession {
 }
 
 /// A short text by which a user compares the request on the page with the one in the terminal: the first 40 bits of the tool's key in
-/// Crockford's base 32, as `XXXX-XXXX`. Without it, somebody could send a developer the link of a request of their own.
+/// Crockford's base 32, as `XXXX-XXXX`. Without the code, an attacker could send a developer the link of the attacker's own request.
 #[must_use]
 pub fn comparison_code(key: &[u8; 32]) -> String {
     const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -50,7 +50,8 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
           render: (_, app) => {
             const title = appTitle(app, language);
             return (
-              <Flex vertical style={{ overflowWrap: 'anywhere' }}>
+              // Without a minimum, a name that may break anywhere gets the width of a letter.
+              <Flex vertical style={{ overflowWrap: 'anywhere', minWidth: 160 }}>
                 <span title={app.did}>{title}</span>
                 {title === app.name ? null : <Typography.Text type="secondary">{app.name}</Typography.Text>}
               </Flex>
@@ -61,7 +62,7 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
           key: 'developer',
           title: t('apps.developer'),
           render: (_, { developer, developer_name: name }) => (
-            <span title={developer} style={{ overflowWrap: 'anywhere' }}>
+            <span title={developer} style={{ display: 'inline-block', overflowWrap: 'anywhere', minWidth: 96 }}>
               {name || shortDid(developer)}
             </span>
           ),

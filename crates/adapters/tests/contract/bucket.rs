@@ -2,60 +2,10 @@
 
 use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
-use souk_adapters::files::{Bucket, BucketKeys, FileStore};
-use souk_adapters::testing::required;
+use souk_adapters::files::{Bucket, FileStore};
+use souk_adapters::testing::Moto;
 use souk_domain::store::Files;
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 use url::Url;
-
-/// A server of its own for each test.
-struct Moto {
-    server: Child,
-    endpoint: Url,
-}
-
-impl Moto {
-    async fn start() -> Self {
-        let program = required("MOTO_SERVER", "moto's server");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-        let mut command = Command::new(&program);
-        command.args(["-H", "127.0.0.1", "-p", &free.port().to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = command.spawn().unwrap_or_else(|error| panic!("MOTO_SERVER={program}: {error}"));
-        let moto = Self { server, endpoint: Url::parse(&format!("http://{free}/")).expect("an address") };
-        let client = reqwest::Client::builder().timeout(Duration::from_secs(5)).build().expect("a client");
-        let bucket = moto.endpoint.join("shop").expect("an address");
-        // The server answers as soon as it listens.
-        for _ in 0..600 {
-            match client.put(bucket.clone()).send().await {
-                Ok(created) => {
-                    assert!(created.status().is_success(), "{created:?}");
-                    return moto;
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-        panic!("moto does not answer at {}", moto.endpoint);
-    }
-
-    fn bucket(&self, name: &str) -> Bucket {
-        Bucket {
-            name: name.to_owned(),
-            prefix: "souk/files".to_owned(),
-            region: "us-east-1".to_owned(),
-            endpoint: Some(self.endpoint.clone()),
-            keys: Some(BucketKeys { id: "id".to_owned(), secret: "secret".to_owned() }),
-        }
-    }
-}
-
-impl Drop for Moto {
-    fn drop(&mut self) {
-        let ended = self.server.kill().and_then(|()| self.server.wait());
-        assert!(ended.is_ok() || std::thread::panicking(), "{ended:?}");
-    }
-}
 
 #[tokio::test]
 async fn a_bucket_stores_files_as_a_folder_does() {

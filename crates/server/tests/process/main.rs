@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod bucket;
 mod buyer;
 mod commands;
 mod connections;

@@ -22,15 +22,14 @@ start() {
     # The owner signs in once, before tests that take longer than the default.
     SOUK_SIGN_IN_AGAIN_MINUTES=1440 "$SOUK_BINARY" serve --data "$folder/data" "$@" >"$folder/out" 2>"$folder/log" &
     server=$!
-    SOUK_URL=
+    # The store prints this line last, after its address and its owner's link.
     for _ in $(seq 300); do
-        SOUK_URL=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
-        [ -z "$SOUK_URL" ] || break
+        ! grep -q '^Press Ctrl-C to stop' "$folder/out" || break
         kill -0 "$server" 2>/dev/null || { echo "e2e.sh: the store did not start" >&2; exit 1; }
         sleep 0.1
     done
+    export SOUK_URL; SOUK_URL=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
     [ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
-    export SOUK_URL
     export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes the owner: \(.*\)$/\1/p' "$folder/out")
     # The store writes emails there, because it has no mail server.
     export SOUK_MAIL_FOLDER=$folder/data/mail

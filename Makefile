@@ -28,7 +28,7 @@ bench: web            ## benches as a table and in target/bench.json; one set wi
 	SERVICES_FSYNC=on scripts/services.sh cargo bench -p souk-server $(if $(SET),--bench $(SET),--benches)
 
 crash: web            ## 100 rounds of SIGKILL in the middle of purchases, on both databases; with SET=store of uploads, checks and downloads
-	SOUK_CRASH_ROUNDS=100 scripts/services.sh cargo test -p souk-server --test process -- crash::$(if $(SET),$(SET)::)kills --nocapture --test-threads=1
+	SOUK_CRASH_ROUNDS=100 scripts/services.sh cargo test --workspace --all-features --test process -- crash::$(if $(SET),$(SET)::)kills --nocapture --test-threads=1
 
 storm: web            ## 100,000 subscriptions due at once, two workers on PostgreSQL and Redis
 	SOUK_STORM=100000 scripts/services.sh cargo test --release -p souk-server --test process -- storm --nocapture

@@ -37,6 +37,7 @@ export function RecordTable<T extends { id: string }>({
   return (
     <Table<T>
       aria-label={label}
+      className={styles.table}
       rowKey="id"
       columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
       showHeader={!phone}

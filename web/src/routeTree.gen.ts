@@ -24,6 +24,7 @@ import { Route as SearchRouteImport } from './routes/search'
 import { Route as AuthConsoleRouteImport } from './routes/_auth.console'
 import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
+import { Route as DeveloperBlockletsRouteImport } from './routes/developer.blocklets'
 import { Route as AuthConsoleIndexRouteImport } from './routes/_auth.console.index'
 import { Route as AuthConsoleAppsRouteImport } from './routes/_auth.console.apps'
 import { Route as AuthConsoleAuditLogRouteImport } from './routes/_auth.console.audit-log'
@@ -43,6 +44,7 @@ import { Route as AuthCustomerSecurityRouteImport } from './routes/_auth.custome
 import { Route as AuthDeveloperAccessTokensRouteImport } from './routes/_auth.developer.access-tokens'
 import { Route as AuthDeveloperEarningsRouteImport } from './routes/_auth.developer.earnings'
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
+import { Route as BlockletsDidChar123VersionChar125RouteImport } from './routes/blocklets.$did.{-$version}'
 import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
 import { Route as AuthConsolePaymentMethodsIndexRouteImport } from './routes/_auth.console.payment-methods.index'
@@ -129,6 +131,11 @@ const AppDidRoute = AppDidRouteImport.update({
 const CategoryCategoryRoute = CategoryCategoryRouteImport.update({
   id: '/category/$category',
   path: '/category/$category',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const DeveloperBlockletsRoute = DeveloperBlockletsRouteImport.update({
+  id: '/developer/blocklets',
+  path: '/developer/blocklets',
   getParentRoute: () => rootRouteImport,
 } as any)
 const AuthConsoleIndexRoute = AuthConsoleIndexRouteImport.update({
@@ -229,6 +236,12 @@ const AppsDidChar123VersionChar125Route =
     path: '/apps/$did/{-$version}',
     getParentRoute: () => rootRouteImport,
   } as any)
+const BlockletsDidChar123VersionChar125Route =
+  BlockletsDidChar123VersionChar125RouteImport.update({
+    id: '/blocklets/$did/{-$version}',
+    path: '/blocklets/$did/{-$version}',
+    getParentRoute: () => rootRouteImport,
+  } as any)
 const AuthConsoleCustomersIdRoute = AuthConsoleCustomersIdRouteImport.update({
   id: '/customers/$id',
   path: '/customers/$id',
@@ -318,6 +331,7 @@ export interface FileRoutesByFullPath {
   '/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/developer/blocklets': typeof DeveloperBlockletsRoute
   '/console/apps': typeof AuthConsoleAppsRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
@@ -335,6 +349,7 @@ export interface FileRoutesByFullPath {
   '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/blocklets/$did/{-$version}': typeof BlockletsDidChar123VersionChar125Route
   '/console/': typeof AuthConsoleIndexRoute
   '/customer/': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -365,6 +380,7 @@ export interface FileRoutesByTo {
   '/search': typeof SearchRoute
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/developer/blocklets': typeof DeveloperBlockletsRoute
   '/console/apps': typeof AuthConsoleAppsRoute
   '/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
@@ -382,6 +398,7 @@ export interface FileRoutesByTo {
   '/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/blocklets/$did/{-$version}': typeof BlockletsDidChar123VersionChar125Route
   '/console': typeof AuthConsoleIndexRoute
   '/customer': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -415,6 +432,7 @@ export interface FileRoutesById {
   '/_auth/console': typeof AuthConsoleRouteWithChildren
   '/app/$did': typeof AppDidRoute
   '/category/$category': typeof CategoryCategoryRoute
+  '/developer/blocklets': typeof DeveloperBlockletsRoute
   '/_auth/console/apps': typeof AuthConsoleAppsRoute
   '/_auth/console/audit-log': typeof AuthConsoleAuditLogRoute
   '/_auth/console/blocked-digests': typeof AuthConsoleBlockedDigestsRoute
@@ -432,6 +450,7 @@ export interface FileRoutesById {
   '/_auth/developer/access-tokens': typeof AuthDeveloperAccessTokensRoute
   '/_auth/developer/earnings': typeof AuthDeveloperEarningsRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
+  '/blocklets/$did/{-$version}': typeof BlockletsDidChar123VersionChar125Route
   '/_auth/console/': typeof AuthConsoleIndexRoute
   '/_auth/customer/': typeof AuthCustomerIndexRoute
   '/_auth/console/customers/$id': typeof AuthConsoleCustomersIdRoute
@@ -465,6 +484,7 @@ export interface FileRouteTypes {
     | '/console'
     | '/app/$did'
     | '/category/$category'
+    | '/developer/blocklets'
     | '/console/apps'
     | '/console/audit-log'
     | '/console/blocked-digests'
@@ -482,6 +502,7 @@ export interface FileRouteTypes {
     | '/developer/access-tokens'
     | '/developer/earnings'
     | '/apps/$did/{-$version}'
+    | '/blocklets/$did/{-$version}'
     | '/console/'
     | '/customer/'
     | '/console/customers/$id'
@@ -512,6 +533,7 @@ export interface FileRouteTypes {
     | '/search'
     | '/app/$did'
     | '/category/$category'
+    | '/developer/blocklets'
     | '/console/apps'
     | '/console/audit-log'
     | '/console/blocked-digests'
@@ -529,6 +551,7 @@ export interface FileRouteTypes {
     | '/developer/access-tokens'
     | '/developer/earnings'
     | '/apps/$did/{-$version}'
+    | '/blocklets/$did/{-$version}'
     | '/console'
     | '/customer'
     | '/console/customers/$id'
@@ -561,6 +584,7 @@ export interface FileRouteTypes {
     | '/_auth/console'
     | '/app/$did'
     | '/category/$category'
+    | '/developer/blocklets'
     | '/_auth/console/apps'
     | '/_auth/console/audit-log'
     | '/_auth/console/blocked-digests'
@@ -578,6 +602,7 @@ export interface FileRouteTypes {
     | '/_auth/developer/access-tokens'
     | '/_auth/developer/earnings'
     | '/apps/$did/{-$version}'
+    | '/blocklets/$did/{-$version}'
     | '/_auth/console/'
     | '/_auth/customer/'
     | '/_auth/console/customers/$id'
@@ -610,7 +635,9 @@ export interface RootRouteChildren {
   SearchRoute: typeof SearchRoute
   AppDidRoute: typeof AppDidRoute
   CategoryCategoryRoute: typeof CategoryCategoryRoute
+  DeveloperBlockletsRoute: typeof DeveloperBlockletsRoute
   AppsDidChar123VersionChar125Route: typeof AppsDidChar123VersionChar125Route
+  BlockletsDidChar123VersionChar125Route: typeof BlockletsDidChar123VersionChar125Route
 }
 
 declare module '@tanstack/react-router' {
@@ -718,6 +745,13 @@ declare module '@tanstack/react-router' {
       path: '/category/$category'
       fullPath: '/category/$category'
       preLoaderRoute: typeof CategoryCategoryRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/developer/blocklets': {
+      id: '/developer/blocklets'
+      path: '/developer/blocklets'
+      fullPath: '/developer/blocklets'
+      preLoaderRoute: typeof DeveloperBlockletsRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/_auth/console/': {
@@ -851,6 +885,13 @@ declare module '@tanstack/react-router' {
       path: '/apps/$did/{-$version}'
       fullPath: '/apps/$did/{-$version}'
       preLoaderRoute: typeof AppsDidChar123VersionChar125RouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/blocklets/$did/{-$version}': {
+      id: '/blocklets/$did/{-$version}'
+      path: '/blocklets/$did/{-$version}'
+      fullPath: '/blocklets/$did/{-$version}'
+      preLoaderRoute: typeof BlockletsDidChar123VersionChar125RouteImport
       parentRoute: typeof rootRouteImport
     }
     '/_auth/console/customers/$id': {
@@ -1044,7 +1085,10 @@ const rootRouteChildren: RootRouteChildren = {
   SearchRoute: SearchRoute,
   AppDidRoute: AppDidRoute,
   CategoryCategoryRoute: CategoryCategoryRoute,
+  DeveloperBlockletsRoute: DeveloperBlockletsRoute,
   AppsDidChar123VersionChar125Route: AppsDidChar123VersionChar125Route,
+  BlockletsDidChar123VersionChar125Route:
+    BlockletsDidChar123VersionChar125Route,
 }
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

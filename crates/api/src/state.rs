@@ -77,6 +77,8 @@ pub trait Probe: Send + Sync {
 
 /// How long an upload may make no progress.
 pub const UPLOAD_PROGRESS: Duration = Duration::from_secs(30);
+/// The longest time that the answer to an upload waits for the store to publish the version. Its checks take a second or two.
+pub const UPLOAD_PUBLICATION: Duration = Duration::from_secs(15);
 
 /// What uploads need.
 #[derive(Clone)]
@@ -86,6 +88,8 @@ pub struct Publishing {
     pub spool: Arc<dyn Spool>,
     /// How long an upload may make no progress: [`UPLOAD_PROGRESS`], except in tests.
     pub progress: Duration,
+    /// How long the answer to an upload waits for the store to publish the version: [`UPLOAD_PUBLICATION`], except in tests.
+    pub publication: Duration,
     pub slots: UploadSlots,
 }
 

@@ -17,7 +17,7 @@ use souk_api::Limits;
 use souk_api::auth::token_hash;
 use souk_api::routes::health::{self, Health};
 use souk_api::routes::store::StoreModel;
-use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UploadSlots};
+use souk_api::state::{App, Probe, Publishing, Site, UPLOAD_PROGRESS, UPLOAD_PUBLICATION, UploadSlots};
 use souk_domain::access;
 use souk_domain::payment::Sandbox;
 use souk_domain::shared::Text;
@@ -198,6 +198,7 @@ fn app(args: &ServeArgs, parts: &Parts, limits: Arc<Limits>) -> App {
             reader: Arc::new(parts.reader.clone()),
             spool: Arc::new(parts.spool.clone()),
             progress: UPLOAD_PROGRESS,
+            publication: UPLOAD_PUBLICATION,
             slots: UploadSlots::default(),
         },
         printer: Arc::new(parts.printer.clone()),

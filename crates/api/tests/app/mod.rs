@@ -407,6 +407,7 @@ fn start(
             reader: Arc::new(reader),
             spool: Arc::new(spool),
             progress: UPLOAD_PROGRESS,
+            publication: Duration::ZERO,
             slots: UploadSlots::default(),
         },
         exports: Arc::new(SqlPersonalDataExports(database.clone())),

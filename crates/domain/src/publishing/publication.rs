@@ -23,7 +23,7 @@ use std::time::Duration;
 pub const AUTO_PUBLISH_DAYS_MAX: u32 = 365;
 
 /// How long the store waits for the checks of a version that it publishes, and for one that has errored to be run again.
-const CHECKS_DELAY: Duration = Duration::from_secs(10);
+const CHECKS_DELAY: Duration = Duration::from_secs(2);
 const ERRORED_DELAY: Duration = Duration::from_secs(600);
 
 /// Why automatic publication is not set.
@@ -162,6 +162,38 @@ pub async fn publish_by_store(ctx: &Context, ports: &PublishPorts<'_>, id: &Vers
         None => {}
     }
     Ok(StorePublication::Done)
+}
+
+/// What becomes of an uploaded version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UploadOutcome {
+    Published,
+    /// The store publishes it once its checks have passed.
+    BeingPublished,
+    /// It waits for its developer, a reviewer or a time.
+    Waiting,
+}
+
+/// Finds out whether the store publishes an uploaded version by itself.
+///
+/// # Errors
+/// The storage fails.
+pub async fn upload_outcome(ctx: &Context, app: &Did, version: &Version) -> Result<UploadOutcome, StorageError> {
+    let mut unit = ctx.store.read().await?;
+    let stored = unit.uploads().find_version(app, version).await?;
+    let reviewed = unit.reviews().find(app, version).await?;
+    drop(unit);
+    let (Some(stored), Some(reviewed)) = (stored, reviewed) else { return Ok(UploadOutcome::Waiting) };
+    if reviewed.review.status == VersionStatus::Published {
+        return Ok(UploadOutcome::Published);
+    }
+    if reviewed.review.publish_at.is_some() {
+        return Ok(UploadOutcome::Waiting);
+    }
+    Ok(match due_publication(ctx, &stored).await? {
+        Due::Now | Due::Later(_) => UploadOutcome::BeingPublished,
+        Due::Not | Due::Refused => UploadOutcome::Waiting,
+    })
 }
 
 /// Whether its approval orders the publication again.

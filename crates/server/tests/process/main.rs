@@ -1,6 +1,7 @@
 //! Tests of the real binary: it is started, used, killed, and audited.
 
 mod audit;
+mod automatic_publication;
 mod backup;
 mod bucket;
 mod buyer;

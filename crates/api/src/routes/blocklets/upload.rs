@@ -6,15 +6,18 @@ use crate::problem::Problem;
 use crate::state::App;
 use poem::web::{Data, Json};
 use poem::{Body, Request, handler};
+use semver::Version;
 use serde_json::{Value, json};
-use souk_domain::access::{AuditActor, AuditEntry, Operation};
+use souk_domain::access::{AuditActor, AuditEntry, Did, Operation};
 use souk_domain::context::Context;
 use souk_domain::publishing::bundle::{
     AdmittedUpload, MANIFEST_MAX, Spooled, UploadError, UploadPorts, UploadSource, admit_upload, check_space, complete_upload,
 };
+use souk_domain::publishing::publication::{UploadOutcome, upload_outcome};
 use souk_domain::shared::AuditEntryId;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 const MANIFEST: &str = "blocklet-meta";
 const BUNDLE: &str = "blocklet-tarball";
@@ -27,6 +30,8 @@ const FIRST_PART: Duration = Duration::from_secs(60);
 const WHOLE: Duration = Duration::from_secs(30 * 60);
 /// The disk is measured again after this many bytes.
 const MEASURE_EVERY: u64 = 16 << 20;
+/// How often the answer to an upload looks whether the store has published the version.
+const PUBLICATION_POLL: Duration = Duration::from_millis(250);
 
 #[handler]
 pub async fn upload(app: Data<&Arc<App>>, request: &Request, body: Body) -> Result<Json<Value>, Problem> {
@@ -43,7 +48,7 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     let refused = |error: UploadError| Problem::of_upload(error, &app.site);
     let first = tokio::time::timeout(FIRST_PART, read_manifest(app, &mut parts)).await.map_err(|_| Problem::too_slow())?;
     let admitted = admit_upload(&app.ctx, &ports, first?).await.map_err(refused)?;
-    let _slot = publishing.slots.enter(admitted.owner())?;
+    let slot = publishing.slots.enter(admitted.owner())?;
     let Some(mut bundle) = parts.next_part().await?.filter(|part| part.is(BUNDLE)) else {
         return Err(out_of_order(BUNDLE));
     };
@@ -51,7 +56,8 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     if admitted.is_stored() {
         // The answer to the first upload was lost. Its bundle is received, so that the client can read this answer.
         while bundle.next_chunk().await?.is_some() {}
-        return Ok(Json(json!({ "status": "uploaded" })));
+        drop(slot);
+        return answer(app, admitted.app(), admitted.version()).await;
     }
     let spooled = spool(app, &admitted, &mut bundle).await?;
     drop(bundle);
@@ -59,7 +65,22 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     let recorded = audited(app, &admitted, address);
     let version = complete_upload(&app.ctx, &recorded, &ports, admitted, spooled.as_ref(), source).await.map_err(refused)?;
     tracing::info!(app = %version.app, version = %version.version, bytes = version.size, "a version was uploaded");
-    Ok(Json(json!({ "status": "uploaded" })))
+    drop(slot);
+    answer(app, &version.app, &version.version).await
+}
+
+/// Tells the tool whether its developer still has to publish the version (reference/store.md 5.3). It waits a short time if the store
+/// publishes it by itself.
+async fn answer(app: &App, did: &Did, version: &Version) -> Result<Json<Value>, Problem> {
+    let begun = Instant::now();
+    let status = loop {
+        match upload_outcome(&app.ctx, did, version).await? {
+            UploadOutcome::Published => break "published",
+            UploadOutcome::BeingPublished if begun.elapsed() < app.publishing.publication => tokio::time::sleep(PUBLICATION_POLL).await,
+            UploadOutcome::BeingPublished | UploadOutcome::Waiting => break "uploaded",
+        }
+    };
+    Ok(Json(json!({ "status": status })))
 }
 
 /// The context whose first commit also writes the entry of the audit log: only the signed part says who uploads, and with which token.

@@ -119,6 +119,7 @@ impl TestApp {
                 reader: Arc::new(LocalBundleReader::default()),
                 spool: Arc::new(SpoolFolder::new(files.path().join("uploads"), Arc::clone(&ctx.random))),
                 progress,
+                publication: Duration::ZERO,
                 slots: UploadSlots::default(),
             },
             exports: Arc::new(SqlPersonalDataExports(Database::clone(&database))),

@@ -18,6 +18,7 @@ use crate::operation::NoSpace;
 use crate::shared::{StorageError, Timestamp, VersionId};
 use crate::storage::UnitOfWork;
 use crate::store::Files;
+use semver::Version;
 use std::collections::BTreeSet;
 
 /// What uploads need besides the context.
@@ -144,6 +145,11 @@ impl AdmittedUpload {
     #[must_use]
     pub const fn app(&self) -> &Did {
         &self.file.manifest.did
+    }
+
+    #[must_use]
+    pub const fn version(&self) -> &Version {
+        &self.file.manifest.version
     }
 
     /// The bytes of the bundle, as the signed manifest says.

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// Integrators may mount the payment kit under this prefix (payment-kit.md 1.1).
 const MOUNT_PREFIX: &str = "/payment";
+/// Where users change their own picture.
+const PICTURE: &str = "/api/session/picture";
 /// Maximum body of an API request, in bytes.
 const BODY_MAX: usize = 1 << 20;
 
@@ -75,7 +77,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for MiddlewareEndpoint<E> {
         let result = match admitted {
             Ok(()) if self.app.ctx.networks.is_held() && is_held_back(request.method(), path) => Err(Problem::from(RestoreHeld).into()),
             // An upload is idempotent by its content, and too large to be compared with a first request.
-            Ok(()) if is_api(path) && !is_upload(path) => idempotency::once(&self.app, &self.inner, request).await,
+            Ok(()) if is_api(path) && !receives_file(request.method(), path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
@@ -140,13 +142,27 @@ const ANSWERED_WHILE_HELD: [&str; 5] = ["/api/did/login/", "/api/session", "/api
 /// also send transactions in answer to a GET request.
 fn is_held_back(method: &Method, path: &str) -> bool {
     let is_read = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && !path.starts_with("/api/did/");
-    is_api(path) && !is_read && !ANSWERED_WHILE_HELD.iter().any(|answered| path.starts_with(answered))
+    let is_answered = ANSWERED_WHILE_HELD.iter().any(|answered| path.starts_with(answered)) && !is_picture(path);
+    is_api(path) && !is_read && !is_answered
 }
 
 /// Whether a path is that of uploads, whose bodies are large and take long.
 #[must_use]
 pub fn is_upload(path: &str) -> bool {
     path.strip_prefix(MOUNT_PREFIX).unwrap_or(path) == "/api/blocklets/upload"
+}
+
+fn is_picture(path: &str) -> bool {
+    path.trim_end_matches('/') == PICTURE
+}
+
+/// Whether the body is a file, which the route receives after it knows the sender, and limits itself.
+fn receives_file(method: &Method, path: &str) -> bool {
+    match *method {
+        Method::POST => is_upload(path),
+        Method::PUT => is_picture(path),
+        _ => false,
+    }
 }
 
 fn is_api(path: &str) -> bool {
@@ -160,8 +176,7 @@ async fn admit(request: &mut Request, checks: &RequestChecks) -> Result<(), Prob
         check_origin(request, checks)?;
         request.headers_mut().remove(header::COOKIE);
     }
-    // An upload has limits of its own, and is not read into memory.
-    if !is_api(&checks.path) || (is_upload(&checks.path) && request.method() == Method::POST) {
+    if !is_api(&checks.path) || receives_file(request.method(), &checks.path) {
         return Ok(());
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());

@@ -9,7 +9,13 @@ use std::sync::Arc;
 
 fn resources() -> impl OpenApi {
     (
-        (routes::store::StoreApi, routes::session::SessionApi, routes::session::LoginsApi, routes::devices::DevicesApi),
+        (
+            routes::store::StoreApi,
+            routes::session::SessionApi,
+            routes::session::LoginsApi,
+            routes::session::PictureApi,
+            routes::devices::DevicesApi,
+        ),
         (routes::apps::AppsApi, routes::apps::CategoriesApi, routes::apps::EntitlementsApi, routes::versions::VersionChecksApi),
         (
             routes::checkout_sessions::CheckoutApi,

@@ -14,6 +14,7 @@ pub mod operation;
 pub mod payment;
 pub mod pricing;
 pub mod privacy;
+pub mod profile;
 pub mod publishing;
 pub mod shared;
 pub mod storage;

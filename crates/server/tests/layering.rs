@@ -64,12 +64,13 @@ const LAYERS: [&[&str]; 6] = [
     &["access", "customer", "mail", "pricing", "store"],
     &["payment"],
     &["billing"],
-    &["checkout", "privacy", "publishing", "doctor"],
+    &["checkout", "privacy", "profile", "publishing", "doctor"],
 ];
 
 /// Allowed dependencies between modules of the same layer.
-/// What developers publish is sold by payment links.
-const WITHIN_A_LAYER: [(&str, &str); 4] = [("customer", "access"), ("pricing", "access"), ("store", "access"), ("publishing", "checkout")];
+/// What developers publish is sold by payment links. A profile picture is measured and stored as the pictures of apps are.
+const WITHIN_A_LAYER: [(&str, &str); 5] =
+    [("customer", "access"), ("pricing", "access"), ("store", "access"), ("publishing", "checkout"), ("profile", "publishing")];
 
 /// Modules that every module may use although they name types of all layers: the environment of use cases, which contains no rules.
 const ENVIRONMENT: [&str; 2] = ["context", "storage"];

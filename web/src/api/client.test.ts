@@ -39,6 +39,21 @@ describe('an API call', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
+  it('sends a file as it is, with its own type', async () => {
+    fetchMock.mockImplementation(async () => new Response('{}'));
+    const typed = new File(['content'], 'me.png', { type: 'image/png' });
+    const untyped = new File(['content'], 'me');
+    await api.put('/api/session/picture', typed);
+    await api.put('/api/session/picture', untyped);
+    await api.put('/api/customers/me', { name: 'A' });
+    const sent = fetchMock.mock.calls.map(([, init]) => [new Headers(init?.headers).get('Content-Type'), init?.body]);
+    expect(sent).toEqual([
+      ['image/png', typed],
+      ['application/octet-stream', untyped],
+      ['application/json', '{"name":"A"}'],
+    ]);
+  });
+
   it('throws an ApiError for an error response', async () => {
     fetchMock.mockResolvedValue(new Response('{"error":"Exceed inventory","code":"X"}', { status: 400 }));
     const error = await api.get('/api/settings').catch((thrown: unknown) => thrown);

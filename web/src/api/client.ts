@@ -11,6 +11,7 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 
 export interface CallOptions {
   query?: Query;
+  /** A file is sent as it is, anything else as JSON. */
   body?: unknown;
   /** Each write gets a new key by default. Pass the key of an earlier attempt to retry it. */
   idempotencyKey?: string;
@@ -87,14 +88,17 @@ async function call<T>(method: string, path: string, options: CallOptions = {}):
   if (path !== '/api/store') await initLivemode();
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (method !== 'GET') headers['Idempotency-Key'] = options.idempotencyKey ?? idempotencyKey();
-  if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  const isRaw = options.body === undefined || options.body instanceof Blob;
+  const body = isRaw ? (options.body as Blob | undefined) : JSON.stringify(options.body);
+  if (body instanceof Blob) headers['Content-Type'] = body.type || 'application/octet-stream';
+  else if (body !== undefined) headers['Content-Type'] = 'application/json';
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
   const response = await fetch(apiUrl(path, options.query), {
     method,
     headers,
     credentials: 'same-origin',
     signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
-    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    ...(body === undefined ? {} : { body }),
   });
   const text = await response.text();
   const data = parseJson(text);

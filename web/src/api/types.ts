@@ -81,10 +81,14 @@ export interface SessionUser {
   email: string | null;
   phone: string | null;
   avatar: string | null;
+  /** Whether the user has uploaded the avatar; else the store has drawn it. */
+  hasPicture: boolean;
   role: 'owner' | 'admin' | 'reviewer' | 'developer' | '';
   passports: { role: string; name: string }[];
   connectedAccounts: { provider: string; did: string; pk?: string }[];
   address: Address | null;
+  /** The space in which the user keeps their own data. */
+  didSpace?: { did: string; endpoint: string };
 }
 
 export interface Session {

@@ -101,7 +101,8 @@ pub(super) const ERASE: [&str; 8] = [
 
 /// `$1` is the DID, `$2` the time.
 pub(super) const ERASE_PROFILES: [&str; 2] = [
-    "UPDATE users SET full_name = '', email = '', phone = '', address = NULL, updated_at = $2 WHERE did = $1",
+    "UPDATE users SET full_name = '', email = '', phone = '', address = NULL, picture = NULL, picture_format = NULL,
+         picture_updated_at = NULL, updated_at = $2 WHERE did = $1",
     "UPDATE customers SET name = '', email = '', phone = '', address = NULL, updated_at = $2, links_revoked_at = $2 WHERE did = $1",
 ];
 pub(super) const OF_ADDRESSES: &str = "SELECT email FROM users WHERE did = $1 UNION SELECT email FROM customers WHERE did = $1";

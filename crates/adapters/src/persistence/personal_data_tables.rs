@@ -135,7 +135,7 @@ pub(super) const EXPORTED: &[Exported] = &[
         page: page!("users", "did" => "did = $1"),
         fields: fields!(
             did: Text, public_key: Text, full_name: Text, email: Text, phone: Text, address: Json, language: Text, created_at: Time,
-            updated_at: Time, examined_at: Time, blocked_at: Time
+            updated_at: Time, examined_at: Time, blocked_at: Time, picture: Text, picture_format: Text, picture_updated_at: Time
         ),
     },
     Exported {

@@ -42,7 +42,8 @@ const BY_TARBALL: &str = "SELECT * FROM uploaded_versions WHERE app = $1 AND tar
 const CLAIM: &str = "INSERT INTO stored_files (sha256, size, claimed_at, is_deleting)";
 const RENEW_CLAIM: &str = "ON CONFLICT (sha256) DO UPDATE SET claimed_at = excluded.claimed_at WHERE NOT stored_files.is_deleting";
 const CONFIRM: Sql = sql_per_dialect!("UPDATE stored_files SET claimed_at = $2 WHERE sha256 " (among "$1") " AND NOT is_deleting");
-/// Files that an app of the catalogue shows are no orphans, although the demo store has written them without a claim.
+/// Files that an app of the catalogue shows are no orphans, although the demo store has written them without a claim. Neither are the
+/// pictures of users.
 const MARK_ORPHANS: Sql = sql_per_dialect!(
     "UPDATE stored_files SET is_deleting = TRUE WHERE claimed_at < $1 AND NOT is_deleting AND sha256 IN (
          SELECT f.sha256 FROM stored_files f WHERE f.claimed_at < $1 AND NOT f.is_deleting
@@ -50,6 +51,7 @@ const MARK_ORPHANS: Sql = sql_per_dialect!(
          AND NOT EXISTS (SELECT 1 FROM uploaded_versions v WHERE v.bundle = f.sha256)
          AND NOT EXISTS (SELECT 1 FROM version_files v WHERE v.sha256 = f.sha256)
          AND NOT EXISTS (SELECT 1 FROM app_versions v WHERE v.sha256 = f.sha256)
+         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.picture = f.sha256)
          AND NOT EXISTS (SELECT 1 FROM apps a WHERE a.logo = f.sha256 OR "
     (either "a.screenshots" "a.screenshots::text") " LIKE '%' || f.sha256 || '%')
          ORDER BY f.claimed_at, f.sha256 LIMIT $2)"

@@ -4,7 +4,7 @@ use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
-use souk_domain::access::{BlockedUser, Caller, Did, Passport, Role, TokenHash, User, Users};
+use souk_domain::access::{BlockedUser, Caller, Did, Passport, ProfilePicture, Role, TokenHash, User, Users};
 use souk_domain::shared::{Listed, Page, PassportId, StorageError, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM users WHERE did " (among "$1") " ORDER BY did");
@@ -66,6 +66,13 @@ impl Users for SqlUsers<'_> {
         let query = self.0.query(update).bind(&user.did).bind(&user.full_name).bind(&user.email).bind(&user.phone);
         query.bind(&user.address).bind(user.language).bind(user.updated_at).execute().await?;
         Ok(())
+    }
+
+    async fn set_picture(&mut self, did: &Did, picture: Option<&ProfilePicture>, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE users SET picture = $2, picture_format = $3, picture_updated_at = $4, updated_at = $5 WHERE did = $1";
+        let query = self.0.query(update).bind(did).bind(picture.map(|picture| &picture.sha256));
+        let query = query.bind(picture.map(|picture| picture.format)).bind(picture.map(|picture| picture.updated_at));
+        Ok(query.bind(now).execute().await? == 1)
     }
 
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError> {
@@ -143,9 +150,15 @@ fn user(row: &Row) -> Result<User, StorageError> {
         phone: row.get("phone")?,
         address: row.get("address")?,
         language: row.get("language")?,
+        picture: picture(row)?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })
+}
+
+fn picture(row: &Row) -> Result<Option<ProfilePicture>, StorageError> {
+    let Some(sha256) = row.get::<Option<String>>("picture")? else { return Ok(None) };
+    Ok(Some(ProfilePicture { sha256, format: row.get("picture_format")?, updated_at: row.get("picture_updated_at")? }))
 }
 
 fn highest_first(mut passports: Vec<Passport>) -> Vec<Passport> {

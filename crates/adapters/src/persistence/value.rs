@@ -235,7 +235,7 @@ stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
     TiersMode, HoldReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
-    StakeTransferKind, ReleaseReason, TimeSource, PlanChangeFailure, ToolAction, ToolStatus,
+    StakeTransferKind, ReleaseReason, TimeSource, PlanChangeFailure, ToolAction, ToolStatus, PictureFormat,
 }
 
 macro_rules! stored_ids {

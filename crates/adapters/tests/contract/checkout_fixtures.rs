@@ -79,6 +79,7 @@ pub fn user(holder: &str, name: &str, email: &str) -> User {
         phone: String::new(),
         address: None,
         language: Language::English,
+        picture: None,
         created_at: at(0),
         updated_at: at(0),
     }

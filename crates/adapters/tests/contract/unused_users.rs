@@ -26,6 +26,7 @@ async fn insert(unit: &mut dyn UnitOfWork, name: &str, seconds: i64) {
         phone: String::new(),
         address: None,
         language: Language::English,
+        picture: None,
         created_at: at(seconds),
         updated_at: at(seconds),
     };

@@ -1,13 +1,16 @@
 //! Uploaded apps, versions and stored files.
 
 use crate::catalogue::{app, at, did, shelve};
+use crate::checkout_fixtures::user;
 use semver::Version;
 use souk_adapters::on_both;
-use souk_adapters::persistence::{SqlApps, SqlReviews, SqlUploads};
+use souk_adapters::persistence::{SqlApps, SqlPersonalData, SqlReviews, SqlUploads, SqlUsers};
+use souk_domain::access::{ProfilePicture, Users};
+use souk_domain::privacy::PersonalData;
 use souk_domain::publishing::bundle::checks::{CheckName, CheckResult, Finding, KnownName, Rule};
 use souk_domain::publishing::bundle::{FileClaim, FileRole, NewVersion, UploadSource, UploadedApp, UploadedVersion, Uploads, VersionFile};
 use souk_domain::publishing::review::{Reviews, RiskProfile, VersionStatus};
-use souk_domain::shared::VersionId;
+use souk_domain::shared::{PictureFormat, VersionId};
 use souk_domain::store::{App, Apps};
 
 pub fn number(text: &str) -> Version {
@@ -141,6 +144,32 @@ on_both! {
         assert!(uploads.claim_files(&claims(&["1"]), at(20)).await.expect("claims"), "it can be stored again");
         assert!(uploads.confirm_files(&[hash("1"), hash("3")], at(30)).await.expect("confirms"), "only deleted files are forgotten");
         assert_eq!(uploads.take_orphans(at(25), 10).await.expect("takes"), [hash("4")], "confirmed files stay");
+    }
+
+    async fn the_picture_of_a_user_stays_until_it_is_replaced_removed_or_erased(db: &TestDatabase) {
+        let mut connection = db.begin().await.expect("begins");
+        for name in ["z1anna", "z1bob"] {
+            SqlUsers(&mut connection).upsert(&user(name, name, "")).await.expect("inserts");
+        }
+        assert!(SqlUploads(&mut connection).claim_files(&claims(&["a", "b", "c"]), at(0)).await.expect("claims"));
+        let orphans = [
+            // Who shows which file, and which files nobody shows after that.
+            ([("z1anna", Some("a")), ("z1bob", Some("b"))], vec![hash("c")]),
+            ([("z1anna", Some("b")), ("z1bob", Some("b"))], vec![hash("a"), hash("c")]),
+            ([("z1anna", Some("b")), ("z1bob", None)], vec![hash("a"), hash("c")]),
+        ];
+        for (shown, expected) in orphans {
+            for (name, digit) in shown {
+                let picture = digit.map(|digit| ProfilePicture { sha256: hash(digit), format: PictureFormat::Png, updated_at: at(1) });
+                assert!(SqlUsers(&mut connection).set_picture(&did(name), picture.as_ref(), at(1)).await.expect("sets"));
+            }
+            assert_eq!(SqlUploads(&mut connection).take_orphans(at(10), 10).await.expect("takes"), expected, "{shown:?}");
+        }
+        SqlPersonalData(&mut connection).erase(&did("z1anna"), at(2)).await.expect("erases");
+        let erased = SqlUsers(&mut connection).find(&did("z1anna")).await.expect("reads").expect("is there");
+        assert_eq!(erased.picture, None);
+        let orphans = SqlUploads(&mut connection).take_orphans(at(10), 10).await.expect("takes");
+        assert_eq!(orphans, [hash("a"), hash("b"), hash("c")]);
     }
 
     async fn the_results_of_checks_replace_the_former_ones(db: &TestDatabase) {

@@ -2,9 +2,9 @@
 
 use crate::checkout_fixtures::{address, all_at_once, at, begin, did, id, read};
 use souk_adapters::on_both;
-use souk_domain::access::{ApiKey, Login, Passport, Role, Scope, TokenHash, User};
+use souk_domain::access::{ApiKey, Login, Passport, ProfilePicture, Role, Scope, TokenHash, User};
 use souk_domain::publishing::staking::Agreement;
-use souk_domain::shared::{Language, Mode, StorageError};
+use souk_domain::shared::{Language, Mode, PictureFormat, StorageError};
 
 fn user(name: &str) -> User {
     User {
@@ -15,6 +15,7 @@ fn user(name: &str) -> User {
         phone: String::new(),
         address: None,
         language: Language::English,
+        picture: None,
         created_at: at(0),
         updated_at: at(0),
     }
@@ -61,6 +62,35 @@ on_both! {
         unit.commit().await.expect("commits");
         let found = read(db).await.users().find(&did("z1anna")).await.expect("reads").expect("is there");
         assert_eq!(found, User { public_key: "zKey2".to_owned(), updated_at: at(9), ..profiled });
+    }
+
+    async fn a_picture_is_replaced_and_removed_and_survives_a_sign_in(db: &TestDatabase) {
+        let picture = |digit: &str, format, seconds| ProfilePicture { sha256: digit.repeat(64), format, updated_at: at(seconds) };
+        let mut unit = begin(db).await;
+        unit.users().upsert(&user("Anna")).await.expect("inserts");
+        unit.users().upsert(&User { did: did("z1bob"), ..user("Bob") }).await.expect("inserts");
+        unit.browser_sessions().insert(&[1; 32], &login([1; 32], 0, 99)).await.expect("inserts");
+        for (seconds, format) in [(1, PictureFormat::Png), (2, PictureFormat::Jpeg), (3, PictureFormat::Webp)] {
+            let uploaded = picture("a", format, seconds);
+            assert!(unit.users().set_picture(&did("z1anna"), Some(&uploaded), at(seconds)).await.expect("sets"));
+            let found = unit.users().find(&did("z1anna")).await.expect("reads").expect("is there");
+            assert_eq!((found.picture, found.updated_at), (Some(uploaded), at(seconds)));
+        }
+        assert!(!unit.users().set_picture(&did("z1carol"), Some(&picture("a", PictureFormat::Png, 1)), at(1)).await.expect("answers"));
+        // Neither a sign-in nor a change of the profile takes it away.
+        unit.users().upsert(&User { updated_at: at(4), ..user("Anna") }).await.expect("updates");
+        unit.users().update_profile(&User { updated_at: at(5), ..user("Anna B.") }).await.expect("updates");
+        unit.commit().await.expect("commits");
+        let kept = Some(picture("a", PictureFormat::Webp, 3));
+        let caller = read(db).await.users().find_by_login(&[1; 32], at(5)).await.expect("reads").expect("is signed in");
+        assert_eq!(caller.user.picture, kept);
+        let found = read(db).await.users().find_all(&[did("z1anna"), did("z1bob")]).await.expect("reads");
+        assert_eq!(found.into_iter().map(|user| user.picture).collect::<Vec<_>>(), [kept, None], "others have none");
+        let mut unit = begin(db).await;
+        assert!(unit.users().set_picture(&did("z1anna"), None, at(6)).await.expect("removes"));
+        assert!(unit.users().set_picture(&did("z1anna"), None, at(7)).await.expect("has none any more"));
+        let found = unit.users().find(&did("z1anna")).await.expect("reads").expect("is there");
+        assert_eq!((found.picture, found.full_name.as_str()), (None, "Anna B."));
     }
 
     async fn the_most_powerful_passport_comes_first_and_revoked_ones_are_excluded(db: &TestDatabase) {

@@ -5,6 +5,7 @@ use poem::http::header;
 use sha2::{Digest, Sha256};
 use souk_domain::access::{CONNECT_LIFETIME, LOGIN_LIFETIME_DAYS, TokenHash};
 use souk_domain::checkout::BrowserMark;
+use souk_domain::shared::Language;
 
 /// Holds the token of the browser session.
 pub const LOGIN_COOKIE: &str = "login_token";
@@ -13,6 +14,10 @@ pub const BROWSER_COOKIE: &str = "connect_browser";
 /// Identifies a browser, signed in or not, so that repeated checkout starts by one visitor give one session, and its pages receive the
 /// realtime events of the sessions that it started. Published clients read this name. The pages set it.
 pub const VISITOR_COOKIE: &str = "vid";
+/// Holds the language of the pages, which set it when a visitor chooses one. Published clients read this name.
+pub const LANGUAGE_COOKIE: &str = "nf_lang";
+/// How long a chosen language is kept, in seconds: a year, as the pages do.
+const LANGUAGE_MAX_AGE: u32 = 365 * 86_400;
 /// Maximum length of a cookie value in bytes; longer values are ignored.
 const VALUE_MAX: usize = 256;
 
@@ -47,6 +52,13 @@ pub fn browser_cookie(value: &str, secure: bool) -> String {
     let age = if value.is_empty() { 0 } else { CONNECT_LIFETIME.as_secs() };
     let secure = if secure { "; Secure" } else { "" };
     format!("{BROWSER_COOKIE}={value}; Path=/api/did; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
+}
+
+/// The `Set-Cookie` value of the language of the pages. Scripts of the pages read and change it, so it is not `HttpOnly`.
+#[must_use]
+pub fn language_cookie(language: Language, secure: bool) -> String {
+    let secure = if secure { "; Secure" } else { "" };
+    format!("{LANGUAGE_COOKIE}={}; Path=/; SameSite=Lax; Max-Age={LANGUAGE_MAX_AGE}{secure}", language.tag())
 }
 
 /// The browser of a request, by its visitor cookie.

@@ -6,7 +6,10 @@ mod key;
 mod request_context;
 mod signed_request;
 
-pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, browser_mark, cookie, login_cookie, token_hash};
+pub use cookies::{
+    BROWSER_COOKIE, LANGUAGE_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, browser_mark, cookie, language_cookie, login_cookie,
+    token_hash,
+};
 pub use key::{CreatedKey, NewKey, create_key};
 pub use request_context::{
     Actor, AdminUser, Caller, DeveloperUser, LinkActor, LinkHolder, MaybeUser, OwnerUser, Reader, Reads, RequestContext, Resource,

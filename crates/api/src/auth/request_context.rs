@@ -1,6 +1,6 @@
 //! Extractors: handler parameters that authenticate and authorize the request.
 
-use super::cookies::{LOGIN_COOKIE, cookie, token_hash};
+use super::cookies::{LANGUAGE_COOKIE, LOGIN_COOKIE, cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
@@ -30,7 +30,7 @@ impl RequestContext {
             let query = request.uri().query().unwrap_or_default();
             url::form_urlencoded::parse(query.as_bytes()).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
         };
-        let tag = query("locale").or_else(|| cookie(request, "nf_lang").map(ToOwned::to_owned));
+        let tag = query("locale").or_else(|| cookie(request, LANGUAGE_COOKIE).map(ToOwned::to_owned));
         Self {
             mode: Mode::from_livemode(query("livemode").as_deref() != Some("false")),
             language: tag.map(|tag| Language::from_tag(&tag)).unwrap_or_default(),

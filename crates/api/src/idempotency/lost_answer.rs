@@ -114,7 +114,7 @@ impl Source {
                 Self::read("/api/developer-program".to_owned())
             }
             ("DELETE", ["apps", _, "deposit"]) => Self::read(path.to_owned()),
-            ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
+            ("POST", ["session", "claim-owner"]) | (_, ["session", "picture"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
             ("PUT", ["subscriptions", id, "recover"]) => object("subscriptions", id).shaped(Shape::Recovered),
             ("PUT", ["subscriptions", id, "return-stake"]) => object("subscriptions", id).shaped(Shape::Returned),
@@ -215,7 +215,7 @@ mod tests {
 
     /// Writes without a rebuilt answer: previews write nothing; a secret is shown once; the others repeat safely with a new key, or have no
     /// caller afterwards.
-    const WITHOUT: [&str; 26] = [
+    const WITHOUT: [&str; 27] = [
         "DELETE /api/console/blocked-digests/{sha256}",
         "DELETE /api/devices/current",
         "POST /api/console/invitations",
@@ -224,6 +224,7 @@ mod tests {
         "POST /api/credit-notes/preview",
         "POST /api/customers/me/erasure",
         "POST /api/customers/me/revoke-links",
+        "POST /api/customers/sync-to-space",
         "POST /api/customers/{id}/erasure",
         "POST /api/customers/{id}/revoke-links",
         "POST /api/developer/access-tokens",

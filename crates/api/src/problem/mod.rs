@@ -9,6 +9,7 @@ mod credits;
 mod digests;
 mod installing;
 mod instances;
+mod profile;
 mod publishing;
 mod reviews;
 mod selling;

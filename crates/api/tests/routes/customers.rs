@@ -27,3 +27,13 @@ async fn an_update_changes_only_the_sent_fields() {
     assert_eq!(alice.browser.get("/api/session").await.ok()["user"]["phone"], "+14155552671");
     app.finish().await;
 }
+
+#[tokio::test]
+async fn nothing_is_copied_to_a_space_because_no_user_has_one() {
+    let app = TestApp::open().await;
+    app.browser().post("/api/customers/sync-to-space", &json!({})).await.refused(401);
+    let alice = app.sign_in("alice").await;
+    assert_eq!(alice.browser.get("/api/session").await.ok()["user"].get("didSpace"), None);
+    assert_eq!(alice.browser.post("/api/customers/sync-to-space", &json!({})).await.ok(), json!({ "success": false }));
+    app.finish().await;
+}

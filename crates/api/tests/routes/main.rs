@@ -43,6 +43,7 @@ mod payments_on_hold;
 mod permissions;
 mod preferences;
 mod privacy;
+mod profile_picture;
 mod realtime;
 mod refund_limits;
 mod refunds;

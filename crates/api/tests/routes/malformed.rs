@@ -51,7 +51,8 @@ on_both! {
             ("/api/did/login/auth", "_t_"),
             ("/api/did/login/timeout", "_t_"),
             ("/api/did/login/token", "checkoutSessionId locale x"),
-            ("/.well-known/service/user", "did"),
+            ("/.well-known/service/user", "did locale"),
+            (&*format!("/.well-known/service/user/avatar/{did}"), "imageFilter w h updateAt"),
         ];
         for (path, names) in queries {
             for name in names.split(' ') {

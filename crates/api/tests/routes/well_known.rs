@@ -21,6 +21,42 @@ async fn a_user_has_an_avatar_and_a_profile_url() {
 }
 
 #[tokio::test]
+async fn the_link_of_a_user_leads_to_their_profile_in_the_language_that_it_names() {
+    let app = TestApp::open().await;
+    let did = app.app_key.did();
+    // With a mode in the address, the test browser adds no language of its own.
+    let open = async |rest: &str| app.browser().get(&format!("/.well-known/service/user?livemode=true&did={rest}")).await;
+    for language in ["en", "zh"] {
+        let answer = open(&format!("{did}&locale={language}")).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some(format!("/profile?did={did}").as_str())));
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        assert_eq!(cookie, format!("nf_lang={language}; Path=/; SameSite=Lax; Max-Age=31536000; Secure"));
+    }
+    for ignored in ["", "&locale=", "&locale=fr", "&locale=ZH", "&locale=zh%3B%20Path%3D/x", "&locale=en%0d%0aset-cookie:a=b"] {
+        let answer = open(&format!("{did}{ignored}")).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some(format!("/profile?did={did}").as_str())), "{ignored}");
+        assert_eq!(answer.header("set-cookie"), None, "{ignored}");
+    }
+    let unknown = open("nonsense&locale=zh").await;
+    assert_eq!((unknown.status, unknown.header("location"), unknown.header("set-cookie")), (404, None, None));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_drawn_avatar_is_sent_once_and_then_confirmed_by_its_tag() {
+    let app = TestApp::open().await;
+    let browser = app.browser();
+    let address = format!("/.well-known/service/user/avatar/{}", app.app_key.did());
+    let first = browser.get(&address).await;
+    assert_eq!((first.status, first.header("cache-control")), (200, Some("public, max-age=300")));
+    assert_eq!(first.header("x-content-type-options"), Some("nosniff"));
+    let tag = first.header("etag").expect("a tag").to_owned();
+    let again = browser.call(Method::GET, &address).header("if-none-match", tag).send().await;
+    assert_eq!((again.status, again.bytes.len()), (304, 0));
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn page_views_are_accepted_and_malformed_ones_rejected() {
     let app = TestApp::open().await;
     let browser = app.browser();

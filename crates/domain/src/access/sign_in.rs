@@ -37,6 +37,7 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
         phone: known_or(known.as_ref().map(|user| &user.phone), &profile.phone),
         address: known.as_ref().and_then(|user| user.address.clone()),
         language,
+        picture: known.as_ref().and_then(|user| user.picture.clone()),
         created_at: known.map_or(now, |user| user.created_at),
         updated_at: now,
     };

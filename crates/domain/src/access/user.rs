@@ -1,7 +1,9 @@
 //! Users, the roles that their passports grant, and API keys.
 
 use super::{Caller, Did, Login};
-use crate::shared::{Address, ApiKeyId, Language, Listed, LoginId, Mode, Page, PassportId, StakeId, StorageError, Timestamp};
+use crate::shared::{
+    Address, ApiKeyId, Language, Listed, LoginId, Mode, Page, PassportId, PictureFormat, StakeId, StorageError, Timestamp,
+};
 use async_trait::async_trait;
 
 /// What a passport allows (SPEC.md 6). Ordered by power.
@@ -57,7 +59,18 @@ pub struct User {
     pub phone: String,
     pub address: Option<Address>,
     pub language: Language,
+    /// `None`: the store draws an avatar.
+    pub picture: Option<ProfilePicture>,
     pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The picture that a user has uploaded in place of the drawn avatar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfilePicture {
+    /// The SHA-256 of its content, in lower-case hex.
+    pub sha256: String,
+    pub format: PictureFormat,
     pub updated_at: Timestamp,
 }
 
@@ -145,10 +158,12 @@ pub trait Users: Send {
     async fn find_all(&mut self, dids: &[Did]) -> Result<Vec<User>, StorageError>;
     /// The user of an unexpired login, with their passports.
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError>;
-    /// Inserts a user who signs in, or updates their public key. Profile fields that are set already stay.
+    /// Inserts a user who signs in, or updates their public key. Profile fields that are set already stay, and so does the picture.
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError>;
     /// Writes the profile fields: name, email, phone, address, language.
     async fn update_profile(&mut self, user: &User) -> Result<(), StorageError>;
+    /// Sets or removes the picture of a user. False: there is no such user.
+    async fn set_picture(&mut self, did: &Did, picture: Option<&ProfilePicture>, now: Timestamp) -> Result<bool, StorageError>;
     /// A user's valid passports, the most powerful first.
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
     /// A user's passports that were revoked at this time or later, the most powerful first.

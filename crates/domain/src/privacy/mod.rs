@@ -85,11 +85,11 @@ pub trait PersonalData: Send {
     async fn lock(&mut self, did: &Did) -> Result<bool, StorageError>;
     /// What stands in the way of the erasure, in both modes.
     async fn obstacles(&mut self, did: &Did) -> Result<Vec<Obstacle>, StorageError>;
-    /// Removes name, email, phone and address of the user and of their customers, the contacts of their checkout sessions, their saved
-    /// cards and authorizations, the names and cards that payments were made with, and all logins. Invoices, credit notes and the journal
-    /// stay as they are; so do the shares of prices and sales with the payouts to the user, the networks' ids of payments, by which they are
-    /// refunded and disputed, and the DID, under which all of this is kept. Returns the customers that providers still have; each is
-    /// returned by one erasure.
+    /// Removes name, email, phone and address of the user and of their customers, the user's picture, whose file then becomes an orphan,
+    /// the contacts of their checkout sessions, their saved cards and authorizations, the names and cards that payments were made with, and
+    /// all logins. Invoices, credit notes and the journal stay as they are; so do the shares of prices and sales with the payouts to the
+    /// user, the networks' ids of payments, by which they are refunded and disputed, and the DID, under which all of this is kept. Returns
+    /// the customers that providers still have; each is returned by one erasure.
     async fn erase(&mut self, did: &Did, now: Timestamp) -> Result<Vec<ErasedProviderCustomer>, StorageError>;
     /// Examines users who were last examined before `before`, at most `limit`, and deletes those who have nothing in the store and have not
     /// changed since then. Must keep a user who is blocked or has a passport, even a revoked one, a login, a signed-in computer, an access

@@ -12,7 +12,6 @@ pub mod invitations;
 pub mod managed_apps;
 pub mod moderation;
 mod named;
-mod picture_format;
 mod preferences;
 mod preferences_admin;
 pub mod publication;

@@ -1,8 +1,8 @@
 //! What the owner decides about publishing (reference/store.md 2): who may publish, what is reviewed, stakes, limits and prices.
 
 use super::named::named;
-use super::picture_format::PictureFormat;
 use super::trusted::{GITHUB_ISSUER, GITLAB_ISSUER, is_issuer_address};
+use crate::shared::PictureFormat;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 

@@ -13,6 +13,7 @@ import { Leave } from '@/features/join/leave';
 import { isOpenToAll, programQuery } from '@/features/join/program';
 import { dateText } from '@/lib/format';
 import { ContactForm } from './contact-form';
+import { ProfilePicture } from './profile-picture';
 
 /** The user's own profile, or the public part of another user's: name, avatar, identifier. */
 export function Profile({ did, name }: { did?: string; name?: string }) {
@@ -31,7 +32,7 @@ function OwnProfile({ user }: { user: SessionUser }) {
     <Flex vertical gap={24} style={{ maxWidth: 640, marginInline: 'auto' }}>
       <h1 className="sr-only">{t('profile.title')}</h1>
       <Flex gap={16} align="center">
-        <Avatar size={72} src={user.avatar || avatarUrl(user.did, 72)} alt="" />
+        <Avatar size={72} src={user.avatar || avatarUrl(user.did, 72)} alt={t('profile.picture')} />
         <div>
           <Typography.Text strong style={{ display: 'block', fontSize: 'var(--size-l)' }}>
             {user.fullName}
@@ -40,6 +41,7 @@ function OwnProfile({ user }: { user: SessionUser }) {
           <Since at={standing?.developer_since} />
         </div>
       </Flex>
+      <ProfilePicture user={user} />
       {standing?.blocked ? (
         <Note type="error" title={t('profile.blocked')} description={t('profile.blockedText')} />
       ) : null}

@@ -79,8 +79,7 @@ pub struct SentBundle {
 /// Sends a bundle, or what the client has not received of it, or 304 if it has the whole bundle.
 pub async fn send_bundle(app: &App, request: &Request, bundle: &Bundle<'_>) -> Result<SentBundle, Problem> {
     let tag = format!("\"{}\"", bundle.sha256);
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
+    if has_current(request, &tag) {
         let response = StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response();
         return Ok(SentBundle { response, is_download: false });
     }
@@ -103,6 +102,12 @@ pub async fn send_bundle(app: &App, request: &Request, bundle: &Bundle<'_>) -> R
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(size.saturating_sub(start)));
     }
     Ok(SentBundle { response, is_download: !is_head && start == 0 })
+}
+
+/// Whether the client has the content with this tag already.
+pub fn has_current(request: &Request, tag: &str) -> bool {
+    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
 }
 
 /// Where a client goes on that has received the beginning of this bundle. `None`: it gets the whole bundle. A range without the tag of the
@@ -155,7 +160,8 @@ async fn open_from(app: &App, sha256: &str, start: u64) -> Result<OpenedFile, Pr
     })
 }
 
-fn send(opened: OpenedFile, kind: &'static str) -> Response {
+/// Sends a stored file with its content type and length.
+pub fn send(opened: OpenedFile, kind: &'static str) -> Response {
     let body = Body::from_bytes_stream(opened.content);
     let mut response = Response::builder().content_type(kind).body(body);
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(opened.size));

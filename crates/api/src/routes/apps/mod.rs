@@ -7,5 +7,5 @@ mod plans;
 
 pub use api::{AppsApi, CategoriesApi, EntitlementsApi};
 pub use download::{BinaryResponse, private_picture};
-pub(in crate::routes) use download::{Bundle, SentBundle, count_download, send_bundle};
+pub(in crate::routes) use download::{Bundle, SentBundle, count_download, has_current, send, send_bundle};
 pub use model::entitlement_status;

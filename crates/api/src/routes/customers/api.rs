@@ -39,6 +39,13 @@ pub struct RevokedLinksModel {
     pub revoked_at: String,
 }
 
+/// Whether the data of a user was copied to their space.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "SpaceSync")]
+pub struct SpaceSyncModel {
+    pub success: bool,
+}
+
 pub struct CustomersApi;
 
 #[OpenApi(prefix_path = "/api/customers")]
@@ -73,6 +80,12 @@ impl CustomersApi {
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
         let caller = Caller { user: user.unwrap_or(caller.0.user), ..caller.0 };
         me(&app, &caller, context.mode).await
+    }
+
+    /// Copy the signed-in user's orders to their space. No user of this store has a space yet, so nothing is copied and `success` is false.
+    #[oai(path = "/sync-to-space", method = "post")]
+    async fn sync_to_space(&self, _caller: SignedIn) -> Result<Json<SpaceSyncModel>, Problem> {
+        Ok(Json(SpaceSyncModel { success: false }))
     }
 
     /// Revoke all links in emails that the signed-in user has received until now. Later emails contain valid links.

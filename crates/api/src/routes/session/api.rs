@@ -6,7 +6,7 @@ use poem::Request;
 use poem::web::Data;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{ApiResponse, Object, OpenApi};
-use souk_domain::access::{self, Caller};
+use souk_domain::access::{self, Caller, User};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -25,18 +25,30 @@ pub struct AccountModel {
 }
 
 #[derive(Debug, Clone, Object)]
+#[oai(rename = "DidSpace")]
+pub struct SpaceModel {
+    pub did: String,
+    pub endpoint: String,
+}
+
+#[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionUser", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub struct UserModel {
     pub did: String,
     pub full_name: String,
     pub email: String,
     pub phone: String,
+    /// Its address changes with the picture.
     pub avatar: String,
+    /// Whether the user has uploaded the picture; otherwise the store has drawn it.
+    pub has_picture: bool,
     /// `owner`, `admin`, `developer` or empty.
     pub role: String,
     pub passports: Vec<PassportModel>,
     pub connected_accounts: Vec<AccountModel>,
     pub address: Option<AddressModel>,
+    /// The space in which the user keeps their own data. No user of this store has one yet.
+    pub did_space: Option<SpaceModel>,
 }
 
 impl From<&Caller> for UserModel {
@@ -49,7 +61,8 @@ impl From<&Caller> for UserModel {
             full_name: user.full_name.clone(),
             email: user.email.clone(),
             phone: user.phone.clone(),
-            avatar: format!("/.well-known/service/user/avatar/{}", user.did),
+            avatar: avatar_address(user),
+            has_picture: user.picture.is_some(),
             role: caller.role().map(access::Role::name).unwrap_or_default().to_owned(),
             passports: caller.passports.iter().map(passport).collect(),
             connected_accounts: vec![AccountModel {
@@ -58,7 +71,17 @@ impl From<&Caller> for UserModel {
                 pk: user.public_key.clone(),
             }],
             address: user.address.as_ref().map(AddressModel::from),
+            did_space: None,
         }
+    }
+}
+
+/// The address of a user's avatar. Browsers keep a picture under its address, so each upload gets another one.
+fn avatar_address(user: &User) -> String {
+    let path = format!("/.well-known/service/user/avatar/{}", user.did);
+    match &user.picture {
+        Some(picture) => format!("{path}?updateAt={}", picture.updated_at.micros()),
+        None => path,
     }
 }
 

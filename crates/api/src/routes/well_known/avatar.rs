@@ -1,37 +1,74 @@
-//! Avatars: a symmetric pattern of 5 by 5 fields in one color; pattern and color derive from the DID's hash.
+//! Avatars: the picture that a user has uploaded, or a drawing.
 
-use sha2::{Digest, Sha256};
+use super::drawing::draw;
+use crate::problem::Problem;
+use crate::routes::apps::{has_current, send};
+use crate::state::App;
+use poem::http::{StatusCode, header};
+use poem::web::{Data, Path};
+use poem::{IntoResponse, Request, Response, handler};
+use souk_domain::access::{Did, ProfilePicture};
+use std::sync::Arc;
 
-const FIELDS: usize = 5;
+/// The tag of a drawing, which never changes for a DID.
+const DRAWN: &str = "\"drawn\"";
+/// How long an avatar is cached whose address changes with the picture, as those that this store gives to pages.
+const CACHED: &str = "public, max-age=86400";
+/// How long any other avatar is cached, so that a new or removed picture is seen soon. After that, its tag saves sending it again.
+const CACHED_BRIEFLY: &str = "public, max-age=300";
+/// A picture comes from a user: opened directly, it must neither run scripts nor load resources.
+const POLICY: &str = "default-src 'none'; sandbox";
 
-/// Draws the avatar of a DID as an SVG of 80 by 80 units.
-#[must_use]
-pub fn draw(did: &str) -> String {
-    let hash = Sha256::digest(did.as_bytes());
-    let hue = (u32::from(hash[0]) << 8 | u32::from(hash[1])) % 360;
-    let mut fields = String::new();
-    for row in 0..FIELDS {
-        for column in 0..FIELDS {
-            // Mirror the left columns at the middle column.
-            let mirrored = column.min(FIELDS - 1 - column);
-            if hash[2 + row * 3 + mirrored] & 1 == 1 {
-                fields.push_str(&format!("<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\"/>", 10 + column * 12, 10 + row * 12));
-            }
-        }
+/// The avatar of any DID: the picture that its user has uploaded; otherwise a drawing that derives from the DID alone, so it reveals
+/// nothing about the user.
+///
+/// Published clients also send `imageFilter=resize`, `w` and `h`. They are ignored: browsers scale the picture, which has at most 1 MB.
+/// `updateAt` only makes the address change with the picture; its value is not read.
+#[handler]
+pub async fn avatar(app: Data<&Arc<App>>, request: &Request, did: Path<String>) -> Result<Response, Problem> {
+    let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
+    let user = app.ctx.store.read().await?.users().find(&did).await?;
+    let cached = cache_control(request);
+    if let Some(picture) = user.and_then(|user| user.picture)
+        && let Some(response) = uploaded(&app, request, &picture, cached).await?
+    {
+        return Ok(response);
     }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 80 80\" role=\"img\">\
-         <rect width=\"80\" height=\"80\" rx=\"12\" fill=\"hsl({hue} 40% 92%)\"/><g fill=\"hsl({hue} 55% 38%)\">{fields}</g></svg>"
-    )
+    Ok(drawn(request, &did, cached))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn avatars_are_deterministic_and_differ_between_dids() {
-        assert_eq!(draw("z1a"), draw("z1a"));
-        assert_ne!(draw("z1a"), draw("z1b"));
+/// The uploaded picture; `None`: its file is lost.
+async fn uploaded(app: &App, request: &Request, picture: &ProfilePicture, cached: &'static str) -> Result<Option<Response>, Problem> {
+    let tag = format!("\"{}\"", picture.sha256);
+    if has_current(request, &tag) {
+        return Ok(Some(not_modified(&tag, cached)));
     }
+    let Some(file) = app.files.open(&picture.sha256).await? else {
+        tracing::error!(sha256 = %picture.sha256, "the file of a profile picture is missing");
+        return Ok(None);
+    };
+    let response = send(file, picture.format.media_type())
+        .with_header(header::ETAG, tag)
+        .with_header(header::CACHE_CONTROL, cached)
+        .with_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .with_header(header::CONTENT_SECURITY_POLICY, POLICY);
+    Ok(Some(response.into_response()))
+}
+
+fn drawn(request: &Request, did: &Did, cached: &'static str) -> Response {
+    if has_current(request, DRAWN) {
+        return not_modified(DRAWN, cached);
+    }
+    let drawn = draw(did.as_str()).with_content_type("image/svg+xml").with_header(header::ETAG, DRAWN);
+    drawn.with_header(header::CACHE_CONTROL, cached).into_response()
+}
+
+fn not_modified(tag: &str, cached: &'static str) -> Response {
+    StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).with_header(header::CACHE_CONTROL, cached).into_response()
+}
+
+fn cache_control(request: &Request) -> &'static str {
+    let query = request.uri().query().unwrap_or_default();
+    let is_dated = url::form_urlencoded::parse(query.as_bytes()).any(|(name, value)| name == "updateAt" && !value.is_empty());
+    if is_dated { CACHED } else { CACHED_BRIEFLY }
 }

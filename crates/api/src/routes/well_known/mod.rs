@@ -1,14 +1,17 @@
 //! `/.well-known/service/...` and `/__blocklet__.js`, which published clients expect beside the API.
 
 mod avatar;
+mod drawing;
 
+use crate::auth::language_cookie;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{StatusCode, header};
-use poem::web::{Data, Path, Query, Redirect};
+use poem::web::{Data, Query, Redirect};
 use poem::{Body, IntoResponse, Request, Response, Route, get, handler, post};
 use serde::Deserialize;
 use serde_json::json;
+use souk_domain::shared::Language;
 use std::sync::Arc;
 
 /// The DID under which published clients look for the payment kit (payment-kit.md 6.1).
@@ -22,7 +25,7 @@ const PAGE_VIEW_MAX: usize = 4 * 1024;
 pub fn routes() -> Route {
     Route::new()
         .at("/service/user", get(user))
-        .at("/service/user/avatar/:did", get(picture))
+        .at("/service/user/avatar/:did", get(avatar::avatar))
         .at("/service/analytics/pageview", post(page_view))
 }
 
@@ -30,20 +33,21 @@ pub fn routes() -> Route {
 struct UserQuery {
     #[serde(default)]
     did: String,
+    #[serde(default)]
+    locale: String,
 }
 
+/// Leads to the profile page of a DID, in the language that `locale` names. The pages have no other languages than these two, so every
+/// other value is ignored, and the page opens in the language of the visitor.
 #[handler]
-fn user(app: Data<&Arc<App>>, query: Query<UserQuery>) -> Result<Redirect, Problem> {
+fn user(app: Data<&Arc<App>>, query: Query<UserQuery>) -> Result<Response, Problem> {
     let did = app.did_auth_tokens.parse_did(&query.did).ok_or_else(Problem::not_found)?;
-    Ok(Redirect::see_other(format!("/profile?did={did}")))
-}
-
-/// The avatar of any DID. It is drawn from the DID alone, so that it needs no upload and reveals nothing about the user.
-#[handler]
-fn picture(app: Data<&Arc<App>>, did: Path<String>) -> Result<Response, Problem> {
-    let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
-    let drawn = avatar::draw(did.as_str()).with_content_type("image/svg+xml");
-    Ok(drawn.with_header(header::CACHE_CONTROL, "public, max-age=86400").into_response())
+    let page = Redirect::see_other(format!("/profile?did={did}"));
+    let Some(language) = [Language::English, Language::Chinese].into_iter().find(|language| language.tag() == query.locale) else {
+        return Ok(page.into_response());
+    };
+    let cookie = language_cookie(language, app.site.public_url.scheme() == "https");
+    Ok(page.with_header(header::SET_COOKIE, cookie).into_response())
 }
 
 #[derive(Deserialize)]

@@ -148,6 +148,7 @@ impl TestApp {
             phone: String::new(),
             address: None,
             language: Language::English,
+            picture: None,
             created_at: now,
             updated_at: now,
         };

@@ -237,6 +237,7 @@ mod tests {
                 phone: String::new(),
                 address: None,
                 language: Language::English,
+                picture: None,
                 created_at: now,
                 updated_at: now,
             },

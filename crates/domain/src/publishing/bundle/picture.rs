@@ -1,6 +1,6 @@
 //! The rules of logos and screenshots (reference/store.md 5.3).
 
-pub use super::super::picture_format::PictureFormat;
+pub use crate::shared::PictureFormat;
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,5 @@
-//! Deletes files that belong to no version: of uploads that were refused after their files were stored, or whose process died.
+//! Deletes files that nothing refers to: those of uploads that were refused after their files were stored or whose process died, and the
+//! pictures that users have replaced or removed.
 
 use super::ports::Spool;
 use crate::context::Context;
@@ -6,7 +7,7 @@ use crate::shared::StorageError;
 use crate::store::Files;
 use std::time::Duration;
 
-/// How long a file without a version is kept. An upload takes less.
+/// How long a file that nothing refers to is kept. An upload takes less.
 pub const ORPHAN_AGE: Duration = Duration::from_secs(3_600);
 /// Files per unit of work.
 const CHUNK: u32 = 100;

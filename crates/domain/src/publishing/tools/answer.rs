@@ -370,6 +370,7 @@ mod tests {
             phone: String::new(),
             address: None,
             language: Language::English,
+            picture: None,
             created_at: Timestamp::from_seconds(0),
             updated_at: Timestamp::from_seconds(0),
         };

@@ -1,18 +1,32 @@
-//! The formats of logos and screenshots.
+//! The formats of pictures: logos, screenshots and profile pictures.
 
-use super::named::named;
-
-named! {
-    /// The formats of pictures.
-    PictureFormat {
-        Png = "png",
-        Jpeg = "jpg",
-        Svg = "svg",
-        Webp = "webp",
-    }
+/// A format of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PictureFormat {
+    Png,
+    Jpeg,
+    Svg,
+    Webp,
 }
 
 impl PictureFormat {
+    pub const ALL: &'static [Self] = &[Self::Png, Self::Jpeg, Self::Svg, Self::Webp];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpg",
+            Self::Svg => "svg",
+            Self::Webp => "webp",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -23,7 +37,7 @@ impl PictureFormat {
         }
     }
 
-    pub(super) const fn extensions(self) -> &'static [&'static str] {
+    const fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Png => &["png"],
             Self::Jpeg => &["jpg", "jpeg"],

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     /// The beginnings of the checksums of each version on SQLite and PostgreSQL.
-    const CHECKSUMS: [(i64, &str, &str); 22] = [
+    const CHECKSUMS: [(i64, &str, &str); 23] = [
         (0, "ddcd117b63b81bed", "1b8a2ace22512cf4"),
         (1, "5a53b11735fba3dc", "261f553a5d5a1831"),
         (2, "565947946adc86d9", "caa2be89f0e88adc"),
@@ -95,6 +95,7 @@ mod tests {
         (19, "b8904e8789db49c7", "d63d384861c83d54"),
         (20, "e6552bdb37a3aff7", "bb48f3b4355e9559"),
         (21, "c85c017ccab0ba4d", "f1bef7926bed470d"),
+        (22, "d856f6afd34d8b51", "b5fc0829beab8b84"),
     ];
 
     #[test]

@@ -84,9 +84,9 @@ test('a token is deleted by typing its name', async ({ page }) => {
   const dialog = page.getByRole('dialog');
   const remove = dialog.getByRole('button', { name: 'Delete token' });
   await expect(remove).toBeDisabled();
-  await dialog.getByLabel('Type Laptop to confirm').fill('Lap');
+  await dialog.getByLabel('Type "Laptop" to confirm').fill('Lap');
   await expect(remove).toBeDisabled();
-  await dialog.getByLabel('Type Laptop to confirm').fill('Laptop');
+  await dialog.getByLabel('Type "Laptop" to confirm').fill('Laptop');
   await remove.click();
   await expect(dialog).toHaveCount(0);
   await expect(page.getByText('Laptop')).toHaveCount(0);
@@ -169,7 +169,7 @@ for (const display of displaySettings) {
       .getByRole('dialog')
       .getByRole('button', { name: /^Register$|^登 ?记$/ })
       .click();
-    await expect(page.getByText(/Enter a repository such as|请输入代码仓库/)).toBeVisible();
+    await expect(page.getByText(/Enter the full path of the repository|请输入代码仓库的完整路径/)).toBeVisible();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toHaveCount(0);
@@ -201,7 +201,7 @@ test('a trusted publisher is registered, shown with an example, and removed', as
   await expect(register).toBeFocused();
   const table = page.getByRole('table', { name: 'Trusted publishers' });
   await expect(table).toContainText('octo/night-sky');
-  await expect(page.getByRole('textbox', { name: 'How a job publishes (GitHub Actions)' })).toHaveValue(
+  await expect(page.getByRole('textbox', { name: 'Example job (GitHub Actions)' })).toHaveValue(
     new RegExp(`id-token: write[\\s\\S]*SOUK_STORE: ${AUDIENCE}`),
   );
   expect(recorded.calls.findLast(({ method }) => method === 'POST')?.body).toEqual({
@@ -215,7 +215,7 @@ test('a trusted publisher is registered, shown with an example, and removed', as
     apps: ['*'],
   });
   await page.getByRole('button', { name: 'Remove octo/night-sky' }).click();
-  await dialog.getByRole('button', { name: 'Remove trusted publisher' }).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
   await expect(dialog).toHaveCount(0);
   await expect(page.getByText('No trusted publishers yet.')).toBeVisible();
 });

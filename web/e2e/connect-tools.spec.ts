@@ -176,7 +176,7 @@ test('a visitor signs in before a request is shown, and stays on the link', asyn
 
 test('a user without passport can deny the request', async ({ page }) => {
   const recorded = await open(page, { signedIn: true, role: 'owner' }, toolPath('connect-cli'));
-  await expect(page.getByText('Register as a developer first')).toBeVisible();
+  await expect(page.getByText('Ask an administrator of this store for an invitation, then try again.')).toBeVisible();
   await page.getByRole('button', { name: 'Deny' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Request denied' })).toBeVisible();
   expect(decisions(recorded).map(({ path }) => path)).toEqual(['/tool-sessions/deny']);

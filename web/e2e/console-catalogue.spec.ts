@@ -29,7 +29,7 @@ for (const display of displaySettings) {
     await expect(page.getByText(/^Application$|^应用程序$/).first()).toBeVisible();
     await expect(page.getByText(/^Private$|^不公开$/)).toBeVisible();
     await expectAccessible(page);
-    await page.getByRole('button', { name: /^Set category of Atlas Notes$|^设置图册笔记的分类$/ }).click();
+    await page.getByRole('button', { name: /^Edit Atlas Notes$|^编辑图册笔记$/ }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
@@ -97,7 +97,7 @@ test('an app is blocked with a reason and unblocked', async ({ page }) => {
 
 test('an app gets another category and review type', async ({ page }) => {
   const recorded = await open(page, '/console/apps', { catalogue: { apps: [managedApp()] } });
-  await page.getByRole('button', { name: 'Set category of Atlas Notes' }).click();
+  await page.getByRole('button', { name: 'Edit Atlas Notes' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'Category' }).click();
   await page.getByTitle('Finance').click();
@@ -129,7 +129,7 @@ test('nobody blocks their own app or decides whether it is reviewed, and an app 
   await expect(page.getByRole('link', { name: /^Review of Old Clock/ })).toHaveCount(0);
   await expect(page.getByRole('button', { name: /^Block/ })).toHaveCount(0);
   for (const name of ['Atlas Notes', 'Old Clock']) {
-    await page.getByRole('button', { name: `Set category of ${name}` }).click();
+    await page.getByRole('button', { name: `Edit ${name}` }).click();
     await expect(page.getByRole('dialog').getByRole('combobox', { name: 'Category' })).toBeVisible();
     await expect(page.getByRole('dialog').getByRole('radio')).toHaveCount(0);
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -164,7 +164,7 @@ test('a category is renamed and moved', async ({ page }) => {
   const recorded = await open(page, '/console/categories');
   await page.getByRole('button', { name: 'Edit Games' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Place').click();
+  await dialog.getByLabel('Position').click();
   await page.getByTitle('First', { exact: true }).click();
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog).toHaveCount(0);

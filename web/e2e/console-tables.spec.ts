@@ -48,7 +48,7 @@ const TABLES: Record<string, string[]> = {
   '/console/stakes': ['Deposits'],
   '/console/audit-log': ['Audit log'],
   '/console/customers/cus_1': ['Invoices'],
-  '/developer/earnings': ['In total', 'By app'],
+  '/developer/earnings': ['Total', 'By app'],
   '/developer/access-tokens': ['Access tokens', 'Trusted publishers'],
 };
 
@@ -93,7 +93,7 @@ for (const [path, names] of Object.entries(TABLES)) {
 /** Tables with more columns than a window has room for: they scroll, and what can be done with a row stays in view. */
 const SCROLLING: [path: string, width: number, role: 'button' | 'link', action: string | RegExp][] = [
   ['/console/stakes', 800, 'button', 'Return now'],
-  ['/console/apps', 1280, 'button', /^Set category of/],
+  ['/console/apps', 1280, 'button', /^Edit /],
   ['/console/categories', 800, 'button', /^Delete /],
   ['/console/blocked-digests', 800, 'button', /^Unblock /],
   ['/developer/apps', 1280, 'link', /^Settings of|^Pricing of/],

@@ -76,7 +76,7 @@ test('the owner names the issuers of CI tokens', async ({ page }) => {
   await applyDisplaySettings(page);
   const recorded = await serve(page, { signedIn: true, role: 'owner' });
   await page.goto('/console/settings');
-  const gitlab = page.getByLabel('Issuers of GitLab');
+  const gitlab = page.getByLabel('GitLab issuers');
   await gitlab.fill('git.example');
   await gitlab.press('Enter');
   await page.getByRole('button', { name: 'Save settings' }).click();

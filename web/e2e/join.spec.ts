@@ -55,8 +55,8 @@ for (const display of displaySettings) {
     await page.goto('/join');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/You're a developer|你已是开发者/);
     await expectAccessible(page);
-    await page.getByRole('button', { name: /Leave the developers|退出开发者/ }).click();
-    await expect(dialog(page)).toContainText(/Your deposit of 50 SKT is returned|你的押金 50 SKT 将在 7 天后/);
+    await page.getByRole('button', { name: /Leave the developer program|退出开发者计划/ }).click();
+    await expect(dialog(page)).toContainText(/Your deposit of 50 SKT will be returned|你的押金 50 SKT 将在 7 天后/);
     await expectAccessible(page);
   });
 
@@ -78,7 +78,7 @@ for (const display of displaySettings) {
     await serve(page, { signedIn: true, role: 'developer', reviews: { reviews }, staking });
     await page.goto(`/developer/apps/${APP}`);
     await expect(page.getByRole('button', { name: /Pay deposit of 30 SKT|支付押金 30 SKT/ })).toBeVisible();
-    await expect(page.getByText(/its developer has revoked the deposit for it|开发者撤回了此应用的押金/)).toBeVisible();
+    await expect(page.getByText(/the developer revoked the app's deposit|开发者撤回了此应用的押金/)).toBeVisible();
     await expectAccessible(page);
   });
 }
@@ -105,10 +105,10 @@ test('a visitor signs in before anything is agreed to', async ({ page }) => {
 test('a developer leaves on the profile, and can join again once the deposit is returned', async ({ page }) => {
   const recorded = await open(page, '/profile', { role: 'developer', staking: { standing: developer } });
   await expect(page.getByText(/^Developer since .*2026$/)).toBeVisible();
-  await page.getByRole('button', { name: 'Leave the developers' }).click();
-  await dialog(page).getByRole('button', { name: 'Leave the developers' }).click();
+  await page.getByRole('button', { name: 'Leave the developer program' }).click();
+  await dialog(page).getByRole('button', { name: 'Leave the developer program' }).click();
   await expect(page.getByText(/^Developer since/)).toHaveCount(0);
-  await expect(page.getByRole('button', { name: 'Leave the developers' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Leave the developer program' })).toHaveCount(0);
   expect(sent(recorded, 'DELETE', '/developer-program/membership')).toHaveLength(1);
   await page.goto('/join');
   await expect(page.getByText('Your former deposit is on its way back')).toBeVisible();
@@ -178,7 +178,7 @@ test('a developer takes the deposit for an app back', async ({ page }) => {
   expect(sent(recorded, 'DELETE', `/apps/${APP}/deposit`)).toHaveLength(1);
 });
 
-test('an administrator blocks an app and keeps its deposit', async ({ page }) => {
+test('an administrator blocks an app and forfeits its deposit', async ({ page }) => {
   const held = { ...staking.deposit, complete: true, stake: deposit('publication', { app_did: APP }) };
   const reviews = [review({ role: 'admin', current: '1.3.0', version: { status: 'PUBLISHED', published_at: AT } })];
   const recorded = await open(page, `/console/reviews/${APP}/1.3.0`, {
@@ -188,7 +188,7 @@ test('an administrator blocks an app and keeps its deposit', async ({ page }) =>
   });
   await page.getByRole('button', { name: 'Block app', exact: true }).click();
   await dialog(page).getByLabel('Reason').fill('It sends passwords to strangers');
-  await dialog(page).getByRole('checkbox', { name: 'Keep the deposit of 30 SKT' }).check();
+  await dialog(page).getByRole('checkbox', { name: 'Forfeit the deposit of 30 SKT' }).check();
   await expectAccessible(page);
   await dialog(page).getByRole('button', { name: 'Block app' }).click();
   await expect(page.getByRole('button', { name: 'Unblock app' })).toBeVisible();
@@ -214,27 +214,27 @@ const openBlocked = (page: Page, stake: Stake | null) =>
     staking: { deposit: { ...staking.deposit, stake } },
   });
 
-test('an administrator keeps the deposit of an app that is blocked already', async ({ page }) => {
+test('an administrator forfeits the deposit of an app that is blocked already', async ({ page }) => {
   const revoked = deposit('publication', { app_did: APP, status: 'releasing', release_reason: 'revoked' });
   const recorded = await openBlocked(page, revoked);
-  await page.getByRole('button', { name: 'Keep deposit' }).click();
-  await expect(dialog(page)).toContainText('The payment network moves 30 SKT to the store');
+  await page.getByRole('button', { name: 'Forfeit deposit' }).click();
+  await expect(dialog(page)).toContainText('The payment network transfers 30 SKT to the store');
   await dialog(page).getByLabel('Reason').fill('It sends passwords to strangers');
   await expectAccessible(page);
-  await dialog(page).getByRole('button', { name: 'Keep deposit' }).click();
+  await dialog(page).getByRole('button', { name: 'Forfeit deposit' }).click();
   await expect(page.getByText('Reason: It sends passwords to strangers')).toBeVisible();
   expect(sent(recorded, 'PUT', /review$/).map(({ body }) => body)).toEqual([
     { step: 'block', comment: 'It sends passwords to strangers', forfeit_deposit: true },
   ]);
 });
 
-test('a deposit that does not exist or is kept already is not offered to be kept', async ({ page }) => {
-  const kept = deposit('publication', { app_did: APP, status: 'releasing', release_reason: 'forfeited' });
-  for (const stake of [null, kept]) {
+test('a deposit that does not exist or is forfeited already cannot be forfeited', async ({ page }) => {
+  const forfeited = deposit('publication', { app_did: APP, status: 'releasing', release_reason: 'forfeited' });
+  for (const stake of [null, forfeited]) {
     const recorded = await openBlocked(page, stake);
     await expect(page.getByRole('button', { name: 'Unblock app' })).toBeVisible();
     await expect.poll(() => sent(recorded, 'GET', `/apps/${APP}/deposit`).length).toBeGreaterThan(0);
-    await expect(page.getByRole('button', { name: 'Keep deposit' })).toHaveCount(0);
+    await expect(page.getByRole('button', { name: 'Forfeit deposit' })).toHaveCount(0);
   }
 });
 

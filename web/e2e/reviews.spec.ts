@@ -233,7 +233,7 @@ test('checks appear once they have run, and run again', async ({ page }) => {
   await expect(page.getByText('The checks are running. Their results appear here.')).toBeVisible();
   recorded.reviews.checks = structuredClone(checks);
   await expect(page.getByText('The bundle contains an access token')).toBeVisible();
-  await expect(page.getByText("This check couldn't be carried out.")).toBeVisible();
+  await expect(page.getByText("This check couldn't be completed.")).toBeVisible();
   await page.getByRole('button', { name: 'Run again' }).click();
   await expect(page.getByText('The previous results are shown until they finish.')).toBeVisible();
   recorded.reviews.checks = checks.map((check) => ({ ...check, state: 'passed', findings: [], checked_at: NOW }));
@@ -280,8 +280,8 @@ test('a developer withdraws a version with a reason, and offers it again', async
   await dialog.getByRole('button', { name: 'Withdraw version' }).click();
   await expect(page.getByText('Its developer has withdrawn this version.')).toBeVisible();
   await expect(page.getByRole('link', { name: 'View in the store' })).toHaveCount(0);
-  await page.getByRole('button', { name: 'Offer again' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Offer again' }).click();
+  await page.getByRole('button', { name: 'Restore version' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Restore version' }).click();
   await expect(page.getByText('New installs get this version.')).toBeVisible();
   expect(stepsOf(recorded)).toEqual([{ step: 'yank', comment: 'It loses files.' }, { step: 'undo_yank' }]);
 });

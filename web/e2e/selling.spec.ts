@@ -44,7 +44,7 @@ for (const display of displaySettings) {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: name('Propose price', '提交价格') }).click();
     await expect(dialog).toHaveCount(0);
-    await expect(page.getByText(name('With the next published stable version', '发布下一个稳定版本后'))).toBeVisible();
+    await expect(page.getByText(name('From the next published stable version', '发布下一个稳定版本后'))).toBeVisible();
     await expectAccessible(page);
     expect(sent(recorded, 'PUT')).toEqual([
       {
@@ -81,7 +81,7 @@ for (const display of displaySettings) {
     await page.getByRole('button', { name: name('Record payout', '记录支付') }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(name('Amount in SKT', '金额（SKT）')).fill('1.5');
-    await dialog.getByLabel(name('Reason', '说明')).fill('Transfer 12');
+    await dialog.getByLabel(name('Note', '说明')).fill('Transfer 12');
     await expectAccessible(page);
     await dialog.getByRole('button', { name: name('Record payout', '记录支付') }).click();
     await expect(dialog).toHaveCount(0);
@@ -136,7 +136,7 @@ test('a refused price stays in the dialog', async ({ page }) => {
   await expect(dialog.getByRole('alert')).toContainText('A version of this app is under review');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog).toHaveCount(0);
-  await expect(page.getByText('Automatic publishing is off, because the price has changed.')).toBeVisible();
+  await expect(page.getByText('Automatic publishing was turned off because of the new price.')).toBeVisible();
 });
 
 test('a price cannot change during a review, or where paid apps are not allowed', async ({ page }) => {
@@ -147,7 +147,7 @@ test('a price cannot change during a review, or where paid apps are not allowed'
   await expect(page.getByRole('button', { name: 'Change price' })).toHaveCount(0);
 });
 
-test('a payout needs a reason and at most what is payable, and a recent sign-in', async ({ page }) => {
+test('a payout needs a note and at most what is payable, and a recent sign-in', async ({ page }) => {
   await open(page, '/console/payables', {
     role: 'owner',
     needSignIn: [`POST /console/payables/${PARTNER}/${skt.id}/payouts`],
@@ -158,9 +158,9 @@ test('a payout needs a reason and at most what is payable, and a recent sign-in'
   await dialog.getByLabel('Amount in SKT').fill('32');
   await dialog.getByRole('button', { name: 'Record payout' }).click();
   await expect(dialog.getByText('At most 31 SKT is payable.')).toBeVisible();
-  await expect(dialog.getByText('Enter a reason.')).toBeVisible();
+  await expect(dialog.getByText('Enter a note.')).toBeVisible();
   await dialog.getByLabel('Amount in SKT').fill('31');
-  await dialog.getByLabel('Reason').fill('Transfer 12');
+  await dialog.getByLabel('Note').fill('Transfer 12');
   await dialog.getByRole('button', { name: 'Record payout' }).click();
   await expect(dialog.getByRole('button', { name: 'Sign in and continue' })).toBeVisible();
 });
@@ -173,8 +173,8 @@ test('an owner takes back a payout that was recorded by mistake', async ({ page 
   await page.getByRole('button', { name: 'Reverse payout' }).click();
   const dialog = page.getByRole('dialog', { name: 'Reverse payout' });
   await dialog.getByRole('button', { name: 'Reverse payout' }).click();
-  await expect(dialog.getByText('Enter a reason.')).toBeVisible();
-  await dialog.getByLabel('Reason').fill('Wrong account');
+  await expect(dialog.getByText('Enter a note.')).toBeVisible();
+  await dialog.getByLabel('Note').fill('Wrong account');
   await dialog.getByRole('button', { name: 'Reverse payout' }).click();
   await expect(dialog.getByRole('alert')).toContainText('This payout has been reversed.');
   await dialog.getByRole('button', { name: 'Reverse payout' }).click();
@@ -202,7 +202,7 @@ test('a payout that was refused is sent unchanged until its dialog is opened aga
   await page.getByRole('button', { name: 'Record payout' }).click();
   const dialog = page.getByRole('dialog', { name: 'Record payout' });
   await dialog.getByLabel('Amount in SKT').fill('5');
-  await dialog.getByLabel('Reason').fill('Transfer 12');
+  await dialog.getByLabel('Note').fill('Transfer 12');
   await dialog.getByRole('button', { name: 'Record payout' }).click();
   await expect(dialog.getByRole('alert')).toContainText('Another payout was recorded meanwhile.');
   // The list behind the dialog shows the other payout.

@@ -29,7 +29,7 @@ test('an owner sees the deposits, and those that need attention', async ({ page 
   await page.getByText('Needs attention', { exact: true }).click();
   await expect(page).toHaveURL('/console/stakes?attention=true');
   await expect(rows).toHaveCount(2);
-  await expect(rows.nth(1)).toContainText('Rejected by its network 6 times');
+  await expect(rows.nth(1)).toContainText('Rejected by the network 6 times');
 });
 
 test('an owner returns a deposit once the cause is fixed', async ({ page }) => {

@@ -169,10 +169,9 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
             (format!("The store has withdrawn {of}"), format!("商店已撤回 {of}")),
             ("Nobody can download the version any more; installed copies keep working.", "此版本不再提供下载，已安装的不受影响。"),
         ),
-        EntryKind::YankUndone => make(
-            (format!("{of} is offered again"), format!("{of} 已恢复")),
-            ("The version can be downloaded again.", "此版本可以重新下载。"),
-        ),
+        EntryKind::YankUndone => {
+            make((format!("{of} was restored"), format!("{of} 已恢复")), ("The version can be downloaded again.", "此版本可以重新下载。"))
+        }
         EntryKind::RolledBack => make(
             (format!("The store has rolled {app} back to {}", email.version), format!("商店已将 {app} 回退到 {}", email.version)),
             ("New installs get this version instead of the highest one.", "新用户安装时将获得此版本，而不是最高版本。"),
@@ -185,7 +184,7 @@ fn content(email: &ReviewEmail, language: Language) -> Content {
             ),
         ),
         EntryKind::DepositKept => make(
-            (format!("The store keeps the deposit for {app}"), format!("商店扣除了 {app} 的押金")),
+            (format!("The deposit for {app} was forfeited"), format!("商店扣除了 {app} 的押金")),
             ("The app stays blocked. The reason is stated below.", "此应用仍被屏蔽，原因见下文。"),
         ),
         EntryKind::AppUnblocked => make(

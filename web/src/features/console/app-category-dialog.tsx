@@ -38,7 +38,7 @@ export function AppCategoryDialog({ app, name, onClose, onDone }: AppCategoryDia
   });
   return (
     <Dialog
-      title={t('apps.categoryTitle', { name })}
+      title={t(choosesReview ? 'apps.categoryReviewTitle' : 'apps.categoryTitle', { name })}
       isBusy={save.isPending}
       onClose={onClose}
       footer={

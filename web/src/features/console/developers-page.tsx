@@ -41,7 +41,7 @@ const reload = () => {
 
 /** Who publishes, reviews and administers, and who is invited to. */
 export function DevelopersPage({ page = 1 }: { page?: number }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const [shown, setShown] = useState<Shown | null>(null);
   const close = () => setShown(null);
   const done = (text: string) => {
@@ -120,7 +120,12 @@ export function DevelopersPage({ page = 1 }: { page?: number }) {
           onClose={close}
           onDone={() => done(t('invitations.revoked'))}
         >
-          <p>{t('invitations.revokeText')}</p>
+          <p>
+            {t('invitations.revokeText', {
+              role: t(`role.${shown.invitation.role}`),
+              date: dateTimeText(shown.invitation.created_at, language),
+            })}
+          </p>
         </ConfirmDialog>
       ) : null}
     </RequireAdmin>

@@ -109,8 +109,10 @@ function Publishers({ data, onRemove }: PublishersProps) {
           title: t('publishers.runsFrom'),
           render: (_, { workflow, environment, protected_refs_only: isProtected }) => (
             <Flex vertical style={{ overflowWrap: 'anywhere' }}>
-              <span>{workflow ?? t('publishers.anyWorkflow')}</span>
-              <span>{environment ?? t('publishers.anyEnvironment')}</span>
+              <span>{workflow ? t('publishers.workflowOf', { name: workflow }) : t('publishers.anyWorkflow')}</span>
+              <span>
+                {environment ? t('publishers.environmentOf', { name: environment }) : t('publishers.anyEnvironment')}
+              </span>
               <span>{t(isProtected ? 'publishers.protectedOnly' : 'publishers.anyRef')}</span>
             </Flex>
           ),

@@ -27,9 +27,17 @@ describe.each([
 describe.each([
   [
     'en',
-    ['Permission camera', 'Permission files', 'Script preInstall', '2.0.0, optional', 'License', 'Docker image', 'Yes'],
+    [
+      'Permission: camera',
+      'Permission: files',
+      'Script: preInstall',
+      '2.0.0, optional',
+      'License',
+      'Docker image',
+      'Yes',
+    ],
   ],
-  ['zh', ['权限 camera', '权限 files', '脚本 preInstall', '2.0.0，可选', '许可证', 'Docker 镜像', '是']],
+  ['zh', ['权限：camera', '权限：files', '脚本：preInstall', '2.0.0，可选', '许可证', 'Docker 镜像', '是']],
 ] as const)('the facts that differ, in %s', (language, expected) => {
   it('are named with what they were and are', () => {
     setLocale(language);
@@ -43,12 +51,12 @@ it('shows lines with their numbers and signs, and says that a text was cut', () 
   render(<ComparedTexts texts={comparison.texts} />);
   const rows = screen.getAllByRole('row').map((row) => row.textContent);
   expect(rows).toEqual([
-    'Lines from 3 before and 3 after',
+    'From line 3 (before), line 3 (after)',
     '3Notes on maps.',
     '4-RemovedWorks offline.',
     '4+AddedWorks offline and [U+202E]online.',
   ]);
-  expect(screen.getByText('The text is longer. Only its beginning is compared.')).toBeTruthy();
+  expect(screen.getByText('Only the beginning of this text is compared.')).toBeTruthy();
   // A text without a difference is not shown.
   expect(screen.queryByText('Description')).toBeNull();
 });

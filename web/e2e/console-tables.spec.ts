@@ -32,6 +32,7 @@ const selling = {
 
 const TABLES: Record<string, string[]> = {
   '/console/developers': ['Developers', 'Invitations'],
+  '/console/apps': ['Apps'],
   '/console/reviews': ['Reviews'],
   '/console/categories': ['Categories'],
   '/console/blocked-digests': ['Blocked files'],
@@ -48,6 +49,7 @@ const TABLES: Record<string, string[]> = {
   '/console/stakes': ['Deposits'],
   '/console/audit-log': ['Audit log'],
   '/console/customers/cus_1': ['Invoices'],
+  '/developer/apps': ['Your apps'],
   '/developer/earnings': ['Total', 'By app'],
   '/developer/access-tokens': ['Access tokens', 'Trusted publishers'],
 };
@@ -93,10 +95,10 @@ for (const [path, names] of Object.entries(TABLES)) {
 /** Tables with more columns than a window has room for: they scroll, and what can be done with a row stays in view. */
 const SCROLLING: [path: string, width: number, role: 'button' | 'link', action: string | RegExp][] = [
   ['/console/stakes', 800, 'button', 'Return now'],
-  ['/console/apps', 1280, 'button', /^Edit /],
+  ['/console/apps', 800, 'button', /^Edit /],
   ['/console/categories', 800, 'button', /^Delete /],
   ['/console/blocked-digests', 800, 'button', /^Unblock /],
-  ['/developer/apps', 1280, 'link', /^Settings of|^Pricing of/],
+  ['/developer/apps', 800, 'link', /^Settings of|^Pricing of/],
 ];
 
 for (const [path, width, role, action] of SCROLLING) {

@@ -209,7 +209,7 @@ test('a review that somebody else has claimed meanwhile is loaded again and can 
   if (shown) shown.version.claimed_by = REVIEWER;
   await dialog.getByRole('button', { name: 'Reject' }).click();
   await expect(dialog.getByRole('alert')).toContainText('Another reviewer has claimed this review.');
-  await dialog.getByRole('button', { name: 'Back' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Take over' }).click();
   await dialog.getByRole('button', { name: 'Take over' }).click();
   await expect(page.getByText('You are reviewing this version.')).toBeVisible();

@@ -231,7 +231,7 @@ test('the owner blocks the app and keeps its deposit, and unblocks it after anot
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: translate('reviews:step.unblock') }).click();
   await expect(dialog.getByText(translate('error-messages:error.PUBLISH_DEPOSIT_REQUIRED'))).toBeVisible();
-  await dialog.getByRole('button', { name: translate('common:action.back') }).click();
+  await dialog.getByRole('button', { name: translate('common:action.cancel') }).click();
   await payDeposit(developer, app.did);
   await take(admin, 'unblock');
   await expect(admin.button('reviews:step.block')).toBeVisible();

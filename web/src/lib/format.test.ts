@@ -7,6 +7,8 @@ describe('number formatting', () => {
     expect(sizeText(1000, 'en')).toBe('1\u00a0kB');
     expect(sizeText(1_440_000, 'en')).toBe('1.4\u00a0MB');
     expect(sizeText(0, 'en')).toBe('0\u00a0bytes');
+    expect(sizeText(412, 'zh')).toBe('412\u00a0字节');
+    expect(sizeText(1_440_000, 'zh')).toBe('1.4\u00a0MB');
   });
 
   it('abbreviates counts in each language', () => {

@@ -54,7 +54,7 @@ export function countText(count: number, locale: Locale, compact = false): strin
   return new Intl.NumberFormat(localeTag(locale), options).format(count);
 }
 
-/** Bytes as `820 kB` or `1.4 MB` (in steps of 1000, like file managers), without a line break. */
+/** Bytes as `820 kB` or `1.4 MB` (in steps of 1000, like file managers), without a line break. Intl puts no space before 字节. */
 export function sizeText(bytes: number, locale: Locale): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const step = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
@@ -65,7 +65,7 @@ export function sizeText(bytes: number, locale: Locale): string {
     maximumFractionDigits: step === 0 ? 0 : 1,
   })
     .format(bytes / 1000 ** step)
-    .replace(' ', '\u00a0');
+    .replace(/ ?(?=\p{L})/u, '\u00a0');
 }
 
 export function countryName(code: string, locale: Locale): string {

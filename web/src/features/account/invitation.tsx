@@ -68,7 +68,7 @@ function Offer({ offer, name, isPending, onAccept }: OfferProps) {
   const { t, language } = useTexts();
   return (
     <Card style={{ maxWidth: 640, marginInline: 'auto' }}>
-      <Flex vertical gap={16} align="start">
+      <Flex vertical gap={16} align="stretch">
         <Typography.Title level={1}>{t(`invitation.heading.${offer.role}`)}</Typography.Title>
         <p>
           {offer.invited_by
@@ -81,7 +81,7 @@ function Offer({ offer, name, isPending, onAccept }: OfferProps) {
           title={t('invitation.once')}
           description={t('invitation.until', { date: dateTimeText(offer.expires_at, language) })}
         />
-        <Button type="primary" loading={isPending} onClick={onAccept}>
+        <Button type="primary" style={{ alignSelf: 'flex-start' }} loading={isPending} onClick={onAccept}>
           {t('invitation.action', { name })}
         </Button>
       </Flex>

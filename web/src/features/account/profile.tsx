@@ -97,7 +97,7 @@ function PublicProfile({ did, name }: { did: string; name?: string }) {
 function Identifier({ did }: { did: string }) {
   const { t } = useTexts();
   return (
-    <Card size="small" title={t('profile.did')}>
+    <Card title={t('profile.did')}>
       <Typography.Text
         code
         copyable={{ text: did, tooltips: [t('action.copy'), t('action.copied')] }}

@@ -69,8 +69,8 @@ export function Dialog({ title, children, footer, isBusy = false, onClose }: Dia
       width={600}
       title={title}
       // Keeps the title clear of the close button.
-      styles={{ header: { paddingInlineEnd: 32 } }}
-      classNames={{ footer: styles.footer }}
+      styles={{ header: { paddingInlineEnd: 32, marginBottom: 16 } }}
+      classNames={{ body: styles.scroll, footer: styles.footer }}
       footer={footer}
       closable={isBusy ? false : { 'aria-label': t('action.close') }}
       keyboard={!isBusy}

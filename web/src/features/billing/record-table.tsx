@@ -20,6 +20,10 @@ interface RecordTableProps<T> {
   list: T[];
   isLoading: boolean;
   pagination?: TablePaginationConfig | false;
+  /** The width below which the table scrolls, in pixels; 0: it fits into the space that it gets, such as a dialog. */
+  minWidth?: number;
+  /** Less space around each cell, for many columns. */
+  dense?: boolean;
 }
 
 /** The width below which a table scrolls instead of breaking its texts into more lines, in pixels. */
@@ -32,6 +36,8 @@ export function RecordTable<T extends { id: string }>({
   list,
   isLoading,
   pagination = false,
+  minWidth = TABLE_MIN_WIDTH,
+  dense = false,
 }: RecordTableProps<T>) {
   const phone = usePhone();
   return (
@@ -39,11 +45,12 @@ export function RecordTable<T extends { id: string }>({
       aria-label={label}
       className={styles.table}
       rowKey="id"
+      size={dense ? 'middle' : undefined}
       columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
       showHeader={!phone}
       dataSource={list}
       loading={isLoading}
-      scroll={phone ? undefined : { x: TABLE_MIN_WIDTH }}
+      scroll={phone ? undefined : { x: minWidth }}
       // Columns follow their contents; with a pinned column, antd would give all of them the same width.
       tableLayout="auto"
       pagination={pagination}

@@ -1,15 +1,33 @@
-import { Alert, Button, Empty, Result, Skeleton, Typography } from 'antd';
+import { Alert, Button, Empty, Flex, Result, Skeleton, Typography } from 'antd';
 import type { ReactNode } from 'react';
 import { translateError } from '@/i18n/translate';
 import { useTexts } from './texts';
 
+interface SectionProps {
+  id: string;
+  title: string;
+  /** A button at the end of the row of the heading. */
+  action?: ReactNode;
+  children: ReactNode;
+}
+
 /** A heading with its content. */
-export function Section({ id, title, children }: { id: string; title: string; children: ReactNode }) {
+export function Section({ id, title, action, children }: SectionProps) {
+  const heading = (
+    <Typography.Title level={2} id={id}>
+      {title}
+    </Typography.Title>
+  );
   return (
     <section aria-labelledby={id}>
-      <Typography.Title level={2} id={id}>
-        {title}
-      </Typography.Title>
+      {action ? (
+        <Flex justify="space-between" align="baseline" gap={12} wrap>
+          {heading}
+          {action}
+        </Flex>
+      ) : (
+        heading
+      )}
       {children}
     </section>
   );

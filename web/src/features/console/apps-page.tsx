@@ -129,7 +129,7 @@ function Apps({ filter, page }: { filter: AppsFilter; page: number }) {
     ) : (
       <EmptyState text={t('apps.empty')} />
     );
-  const subject = shown && stepSubject(shown.app);
+  const subject = shown && stepSubject(shown.app, appTitle(shown.app, language));
   return (
     <>
       <AppsTable

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import type { AppState, ManagedApp } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { RecordTable } from '@/features/billing/record-table';
-import { AppTypeText, CategoryName, VisibilityText } from '@/features/reviews/app-facts';
+import { AppKind } from '@/features/reviews/app-facts';
 import { shortDid } from '@/features/reviews/people';
 import { blockReason, VersionTag } from '@/features/reviews/status';
 import { ListedPrice } from '@/features/reviews/terms';
@@ -42,6 +42,7 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
       label={t('apps.title')}
       list={list.map((app) => ({ ...app, id: app.did }))}
       isLoading={isLoading}
+      dense
       pagination={pagination}
       columns={[
         {
@@ -51,9 +52,10 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
             const title = appTitle(app, language);
             return (
               // Without a minimum, a name that may break anywhere gets the width of a letter.
-              <Flex vertical style={{ overflowWrap: 'anywhere', minWidth: 160 }}>
+              <Flex vertical style={{ overflowWrap: 'anywhere', minWidth: 120 }}>
                 <span title={app.did}>{title}</span>
                 {title === app.name ? null : <Typography.Text type="secondary">{app.name}</Typography.Text>}
+                <AppKind type={app.latest?.type} category={app.category_id} />
               </Flex>
             );
           },
@@ -62,28 +64,17 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
           key: 'developer',
           title: t('apps.developer'),
           render: (_, { developer, developer_name: name }) => (
-            <span title={developer} style={{ display: 'inline-block', overflowWrap: 'anywhere', minWidth: 96 }}>
+            <span title={developer} style={{ display: 'inline-block', overflowWrap: 'anywhere', minWidth: 88 }}>
               {name || shortDid(developer)}
             </span>
           ),
         },
-        {
-          key: 'type',
-          title: t('apps.type'),
-          render: (_, { latest }) => (latest ? <AppTypeText type={latest.type} /> : '–'),
-        },
-        { key: 'category', title: t('apps.category'), render: (_, { category_id: id }) => <CategoryName id={id} /> },
         {
           key: 'latest',
           title: t('apps.latest'),
           render: (_, app) => <Latest app={app} title={appTitle(app, language)} />,
         },
         { key: 'state', title: t('apps.inStore'), render: (_, app) => <State app={app} /> },
-        {
-          key: 'visibility',
-          title: t('apps.visibility'),
-          render: (_, { private: isPrivate }) => <VisibilityText isPrivate={isPrivate} />,
-        },
         { key: 'price', title: t('apps.price'), render: (_, { terms }) => <ListedPrice terms={terms} /> },
         {
           key: 'downloads',
@@ -96,9 +87,13 @@ export function AppsTable({ list, isLoading, pagination, onAction }: AppsTablePr
           title: t('apps.updated'),
           render: (_, { updated_at: at, created_at: created }) => (
             <Flex vertical>
-              <time dateTime={at}>{dateTimeText(at, language)}</time>
+              <time dateTime={at} title={dateTimeText(at, language)}>
+                {dateText(at, language)}
+              </time>
               <Typography.Text type="secondary">
-                <time dateTime={created}>{t('apps.created', { date: dateText(created, language) })}</time>
+                <time dateTime={created} title={dateTimeText(created, language)}>
+                  {t('apps.created', { date: dateText(created, language) })}
+                </time>
               </Typography.Text>
             </Flex>
           ),
@@ -134,8 +129,8 @@ function Latest({ app: { did, latest }, title }: { app: ManagedApp; title: strin
   );
 }
 
-/** Where the app is, with the version that visitors see, or with the reason of its block. */
-function State({ app: { state, version, block_reason: reason } }: { app: ManagedApp }) {
+/** Where the app is, whether lists hide it, the version that visitors see, and the reason of a block. */
+function State({ app: { state, version, private: isPrivate, block_reason: reason } }: { app: ManagedApp }) {
   const { t } = useTexts();
   const { t: review } = useReviewTexts();
   const [color, icon] = STATES[state];
@@ -144,6 +139,7 @@ function State({ app: { state, version, block_reason: reason } }: { app: Managed
       <Tag color={color} icon={icon} variant="filled">
         {t(`apps.state.${state}`)}
       </Tag>
+      {isPrivate ? <Tag variant="filled">{review('apps.private')}</Tag> : null}
       {version && (state === 'available' || state === 'blocked') ? <span>{t('apps.version', { version })}</span> : null}
       {reason === null ? null : <span>{t('apps.reason', { reason: blockReason(reason, review) })}</span>}
     </Flex>

@@ -56,6 +56,6 @@ export function reloadApps(): void {
     void queryClient.invalidateQueries({ queryKey });
 }
 
-/** What the steps of a review need of an app; null: it was not uploaded, so that there are none. */
-export const stepSubject = ({ did, name, category_id, review_type, latest }: ManagedApp): StepSubject | null =>
+/** What the steps of a review need of an app that has this name in dialogs; null: it was not uploaded, so that there are none. */
+export const stepSubject = ({ did, category_id, review_type, latest }: ManagedApp, name: string): StepSubject | null =>
   latest ? { app: { did, name, category_id, review_type }, version: { version: latest.version } } : null;

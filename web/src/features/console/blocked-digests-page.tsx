@@ -157,7 +157,7 @@ function DigestTable({ list, isLoading, pagination, onShow }: DigestTableProps) 
           key: 'sha256',
           title: t('digests.sha256'),
           render: (_, { sha256 }) => (
-            <Typography.Text code title={sha256} copyable={{ text: sha256 }}>
+            <Typography.Text code title={sha256} copyable={{ text: sha256 }} style={{ whiteSpace: 'nowrap' }}>
               {shortDigest(sha256)}
             </Typography.Text>
           ),
@@ -186,7 +186,7 @@ function DigestTable({ list, isLoading, pagination, onShow }: DigestTableProps) 
           render: (_, blocked) => {
             const digest = shortDigest(blocked.sha256);
             return (
-              <Flex gap={8} wrap>
+              <Flex gap={8}>
                 <Button
                   size="small"
                   aria-label={t('digests.editOf', { digest })}

@@ -52,6 +52,7 @@ function Versions({ list }: { list: ContainingVersion[] | undefined }) {
       label={t('digests.versionsTitle')}
       list={(list ?? []).map((found) => ({ ...found, id: `${found.did}@${found.version}` }))}
       isLoading={!list}
+      minWidth={0}
       columns={[
         {
           key: 'version',

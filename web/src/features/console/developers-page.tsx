@@ -7,6 +7,7 @@ import { queryClient, useUser } from '@/app/queries';
 import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError, Section } from '@/features/billing/states';
+import { ShortCode } from '@/features/reviews/short-code';
 import { announce } from '@/kit/announce';
 import { dateText, dateTimeText } from '@/lib/format';
 import { BlockedUsers } from './blocked-users';
@@ -23,7 +24,6 @@ import {
 import { InvitationLinkDialog } from './invitation-link-dialog';
 import { InviteDialog } from './invite-dialog';
 import { RequireAdmin } from './require-admin';
-import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 type Shown =

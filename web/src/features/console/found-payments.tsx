@@ -5,11 +5,11 @@ import { api } from '@/api/client';
 import type { FoundPayment, Page } from '@/api/types';
 import { queryClient, useUser } from '@/app/queries';
 import { RecordTable } from '@/features/billing/record-table';
+import { ShortCode } from '@/features/reviews/short-code';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dateTimeText } from '@/lib/format';
 import { foundPaymentsQuery } from './queries';
-import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 /** Payments that a restored store has found at its networks and that belong to nothing it knows. Nothing if there are none. */

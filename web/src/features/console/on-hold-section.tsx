@@ -6,11 +6,11 @@ import { methodText } from '@/features/billing/invoice-text';
 import { RecordTable } from '@/features/billing/record-table';
 import { LoadError, Section } from '@/features/billing/states';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
+import { ShortCode } from '@/features/reviews/short-code';
 import { transactionLink } from '@/lib/explorer';
 import { dateTimeText } from '@/lib/format';
 import styles from './on-hold-section.module.css';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
-import { ShortCode } from './short-code';
 import { useTexts } from './texts';
 
 interface Held {

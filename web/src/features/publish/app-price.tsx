@@ -55,7 +55,7 @@ function Pricing({ pricing }: { pricing: AppPricing }) {
     },
   });
   return (
-    <Flex vertical gap={16} align="start">
+    <Flex vertical gap={16} align="stretch">
       <Typography.Text type="secondary" style={{ maxWidth: 640 }}>
         {t(pricing.livemode ? 'price.live' : 'price.test')}
       </Typography.Text>
@@ -63,7 +63,7 @@ function Pricing({ pricing }: { pricing: AppPricing }) {
       {proposed ? (
         <>
           <Note type="info" title={t('price.next')} description={<Terms terms={proposed} />} />
-          <Button loading={withdraw.isPending} onClick={() => withdraw.mutate()}>
+          <Button style={{ alignSelf: 'flex-start' }} loading={withdraw.isPending} onClick={() => withdraw.mutate()}>
             {t('price.withdraw')}
           </Button>
         </>
@@ -73,7 +73,7 @@ function Pricing({ pricing }: { pricing: AppPricing }) {
       {pricing.under_review ? <Note type="info" title={t('price.underReview')} /> : null}
       {pricing.paid_apps_allowed ? null : <Note type="info" title={t('price.notAllowed')} />}
       {pricing.paid_apps_allowed || isPaid ? (
-        <Button disabled={pricing.under_review} onClick={() => setOpen(true)}>
+        <Button style={{ alignSelf: 'flex-start' }} disabled={pricing.under_review} onClick={() => setOpen(true)}>
           {t('price.change')}
         </Button>
       ) : null}

@@ -7,8 +7,9 @@ import { LinkButton } from '@/features/billing/link-button';
 import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
 import { usePagination } from '@/features/billing/use-pagination';
-import { AppTypeText, CategoryName, VisibilityText } from '@/features/reviews/app-facts';
+import { AppKind, VisibilityText } from '@/features/reviews/app-facts';
 import { ownAppsQuery, REVIEW_PAGE_SIZE } from '@/features/reviews/queries';
+import { ShortCode } from '@/features/reviews/short-code';
 import { BlockedTag, VersionTag } from '@/features/reviews/status';
 import { ListedPrice } from '@/features/reviews/terms';
 import { useTexts } from '@/features/reviews/texts';
@@ -65,21 +66,10 @@ function OwnApps({ page }: { page: number }) {
                 {app.name}
               </Link>
               <BlockedTag app={app} />
-              <Typography.Text type="secondary" title={t('apps.did')} code>
-                {app.did}
-              </Typography.Text>
+              <AppKind type={app.latest_version.type} category={app.category_id} />
+              <ShortCode text={app.did} />
             </Flex>
           ),
-        },
-        {
-          key: 'type',
-          title: t('apps.type'),
-          render: (_, { latest_version: { type } }) => <AppTypeText type={type} />,
-        },
-        {
-          key: 'category',
-          title: t('facts.category'),
-          render: (_, { category_id: id }) => <CategoryName id={id} />,
         },
         {
           key: 'latest',
@@ -122,14 +112,16 @@ function OwnApps({ page }: { page: number }) {
             until && Date.parse(until) > Date.now() ? t('auto.until', { date: dateText(until, language) }) : '–',
         },
         {
-          key: 'source',
-          title: t('apps.source'),
-          render: (_, { latest_version: { source } }) => t(`apps.source.${source}`),
-        },
-        {
           key: 'created',
           title: t('apps.created'),
-          render: (_, { created_at: at }) => <time dateTime={at}>{dateText(at, language)}</time>,
+          render: (_, { created_at: at, latest_version: { source } }) => (
+            <Flex vertical>
+              <time dateTime={at}>{dateText(at, language)}</time>
+              <Typography.Text type="secondary" title={t('apps.source')}>
+                {t(`apps.source.${source}`)}
+              </Typography.Text>
+            </Flex>
+          ),
         },
         {
           key: 'action',
@@ -162,7 +154,7 @@ function AppLinks({ app: { did, name, latest_version: latest } }: { app: Develop
   const { t } = useTexts();
   const { version } = latest;
   return (
-    <Flex vertical gap={4} align="flex-start">
+    <Flex vertical gap={4} align="flex-start" style={{ whiteSpace: 'nowrap' }}>
       {latest.status === 'APPROVED' ? (
         <Link
           to="/developer/apps/$did/$version"

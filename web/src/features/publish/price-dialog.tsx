@@ -76,7 +76,6 @@ export function PriceDialog({ pricing, onClose, onDone }: PriceDialogProps) {
     priceError(amount, decimalsOf(form.getFieldValue('currency_id')), pricing);
   const currency = currencyOf(values.currency_id);
   const units = currency ? parseDecimal(values.amount ?? '', currency.decimal) : null;
-  const price = currency && units ? formatMoney(units, currency, language) : '–';
   return (
     <Dialog
       title={t('price.change')}
@@ -144,16 +143,18 @@ export function PriceDialog({ pricing, onClose, onDone }: PriceDialogProps) {
                 <Input inputMode="decimal" autoComplete="off" />
               </Form.Item>
               <ShareFields form={form} commission={pricing.commission_percent} />
-              <ShareTree
-                root={t('terms.price', { price })}
-                storePercent={storePercent(values.shares)}
-                shares={values.shares.map((share, index) => ({
-                  key: String(index),
-                  beneficiary: share?.beneficiary?.trim() || '–',
-                  name: share?.beneficiary?.trim() === did ? t('terms.you') : '',
-                  percent: share?.percent?.trim() || '–',
-                }))}
-              />
+              {currency && units ? (
+                <ShareTree
+                  root={t('terms.price', { price: formatMoney(units, currency, language) })}
+                  storePercent={storePercent(values.shares)}
+                  shares={values.shares.map((share, index) => ({
+                    key: String(index),
+                    beneficiary: share?.beneficiary?.trim() || '–',
+                    name: share?.beneficiary?.trim() === did ? t('terms.you') : '',
+                    percent: share?.percent?.trim() || '–',
+                  }))}
+                />
+              ) : null}
             </>
           ) : null}
         </CheckedForm>

@@ -16,7 +16,9 @@ export function ToolFacts({ request }: { request: ToolRequest }) {
     { key: 'address', label: t('tool.address'), children: address ?? t('tool.noAddress') },
     { key: 'asked', label: t('tool.asked'), children: time(asked) },
     { key: 'until', label: t('tool.until'), children: time(until) },
-    ...(apps.length > 0 ? [{ key: 'apps', label: t('tool.apps'), children: <bdi>{apps.join(', ')}</bdi> }] : []),
+    ...(apps.length > 0
+      ? [{ key: 'apps', label: t('tool.apps'), children: <bdi>{apps.join(language === 'zh' ? '、' : ', ')}</bdi> }]
+      : []),
   ];
   return (
     <>

@@ -48,7 +48,7 @@ export function ToolKeys({ apps, keys, onCreated }: ToolKeysProps) {
   }, [isCreated]);
   return (
     <section aria-labelledby="tool-keys-title">
-      <Flex vertical gap={16} align="start">
+      <Flex vertical gap={16} align="stretch">
         <Typography.Title level={2} id="tool-keys-title" style={{ margin: 0 }}>
           {t('tool.keys')}
         </Typography.Title>
@@ -67,7 +67,11 @@ export function ToolKeys({ apps, keys, onCreated }: ToolKeysProps) {
         ) : null}
         {isCreated ? <Note type="info" title={t('tool.keysCreated')} description={t('tool.keysCreatedText')} /> : null}
         <ActionError title={t('tool.keysFailed')} action={create} />
-        <Button loading={create.isPending} onClick={() => (isCreated ? saveKeys(apps, keys) : create.mutate())}>
+        <Button
+          style={{ alignSelf: 'flex-start' }}
+          loading={create.isPending}
+          onClick={() => (isCreated ? saveKeys(apps, keys) : create.mutate())}
+        >
           {t(isCreated ? 'tool.keysAgain' : 'tool.keysCreate')}
         </Button>
       </Flex>

@@ -7,6 +7,7 @@ import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { CopyField } from '@/features/billing/copy-field';
 import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
+import { ShortCode } from '@/features/reviews/short-code';
 import { announce } from '@/kit/announce';
 import { dateText, dateTimeText } from '@/lib/format';
 import { TOKEN_SCOPES } from './access-tokens';
@@ -68,6 +69,9 @@ export function TrustedPublishersSection() {
   );
 }
 
+/** Patterns up to this length stay in one line. */
+const NOWRAP_MAX = 12;
+
 interface PublishersProps {
   data: TrustedPublisherList | undefined;
   onRemove: (publisher: TrustedPublisher) => void;
@@ -85,7 +89,7 @@ function Publishers({ data, onRemove }: PublishersProps) {
           key: 'repository',
           title: t('publishers.repository'),
           render: (_, { repository, repository_id: id, issuer, status }) => (
-            <Flex vertical style={{ maxWidth: 240, overflowWrap: 'anywhere' }}>
+            <Flex vertical style={{ minWidth: 120, maxWidth: 240, overflowWrap: 'anywhere' }}>
               <Flex gap={8} align="center" wrap>
                 {repository}
                 {status === 'active' ? null : <Tag>{t(`publishers.status.${status}`)}</Tag>}
@@ -98,17 +102,13 @@ function Publishers({ data, onRemove }: PublishersProps) {
         {
           key: 'id',
           title: t('publishers.id'),
-          render: (_, { id }) => (
-            <Typography.Text code style={{ overflowWrap: 'anywhere' }}>
-              {id}
-            </Typography.Text>
-          ),
+          render: (_, { id }) => <ShortCode text={id} />,
         },
         {
           key: 'jobs',
           title: t('publishers.runsFrom'),
           render: (_, { workflow, environment, protected_refs_only: isProtected }) => (
-            <Flex vertical style={{ overflowWrap: 'anywhere' }}>
+            <Flex vertical style={{ minWidth: 180, overflowWrap: 'anywhere' }}>
               <span>{workflow ? t('publishers.workflowOf', { name: workflow }) : t('publishers.anyWorkflow')}</span>
               <span>
                 {environment ? t('publishers.environmentOf', { name: environment }) : t('publishers.anyEnvironment')}
@@ -137,7 +137,9 @@ function Publishers({ data, onRemove }: PublishersProps) {
             ) : (
               <Flex vertical style={{ maxWidth: 200, overflowWrap: 'anywhere' }}>
                 {apps.map((app) => (
-                  <span key={app}>{app}</span>
+                  <span key={app} style={{ whiteSpace: app.length > NOWRAP_MAX ? undefined : 'nowrap' }}>
+                    {app}
+                  </span>
                 ))}
               </Flex>
             ),

@@ -45,16 +45,19 @@ export function Checks({ did, version }: { did: string; version: string }) {
   const list = data?.list;
   const isRunning = isWaiting(list);
   return (
-    <Section id="checks" title={t('checks.title')}>
+    <Section
+      id="checks"
+      title={t('checks.title')}
+      action={
+        <Button loading={run.isPending} disabled={!list || isRunning} onClick={() => run.mutate()}>
+          {t('checks.run')}
+        </Button>
+      }
+    >
       <Flex vertical gap={16} align="stretch">
-        <Flex justify="space-between" align="start" gap={12} wrap>
-          <Typography.Text type="secondary" style={{ maxWidth: 560 }}>
-            {t('checks.lead')}
-          </Typography.Text>
-          <Button loading={run.isPending} disabled={!list || isRunning} onClick={() => run.mutate()}>
-            {t('checks.run')}
-          </Button>
-        </Flex>
+        <Typography.Text type="secondary" style={{ maxWidth: 560 }}>
+          {t('checks.lead')}
+        </Typography.Text>
         <ActionError title={t('checks.notOrdered')} action={run} />
         {isRunning ? (
           <Alert

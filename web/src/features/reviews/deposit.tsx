@@ -89,12 +89,12 @@ export function DepositSection({ app }: { app: App }) {
 function Requirement({ terms }: { terms: DepositTerms | null }) {
   const { t, language } = useTexts();
   if (!terms) return <Typography.Text type="danger">{t('deposit.unavailable')}</Typography.Text>;
-  return (
-    <div>
-      {t('deposit.required', { amount: formatMoney(terms.amount, terms.currency, language) })}{' '}
-      {t('deposit.waiting', { count: terms.waiting_days })} {t('deposit.forfeit')}
-    </div>
-  );
+  const sentences = [
+    t('deposit.required', { amount: formatMoney(terms.amount, terms.currency, language) }),
+    t('deposit.waiting', { count: terms.waiting_days }),
+    t('deposit.forfeit'),
+  ];
+  return <div>{sentences.join(language === 'zh' ? '' : ' ')}</div>;
 }
 
 /** Asks the wallet for the deposit, or for the rest of one that was paid in part. */

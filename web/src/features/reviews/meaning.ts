@@ -14,10 +14,11 @@ const warning = (key: Key, values?: Record<string, string>): Meaning => ({ type:
 const success = (key: Key, values?: Record<string, string>): Meaning => ({ type: 'success', key, values });
 const failure = (key: Key): Meaning => ({ type: 'error', key });
 
-export const meaningOf = (review: VersionReview, userDid: string, now: number): Meaning =>
+/** null: the app is blocked, so that a published version means nothing to new installs. */
+export const meaningOf = (review: VersionReview, userDid: string, now: number): Meaning | null =>
   review.role === 'app_owner' ? ownerMeaning(review) : reviewerMeaning(review, userDid, now);
 
-function ownerMeaning(review: VersionReview): Meaning {
+function ownerMeaning(review: VersionReview): Meaning | null {
   const { app, version, latest_published: latest, need, published_by_store: isByStore } = review;
   switch (version.status) {
     case 'DRAFT':
@@ -42,7 +43,7 @@ function ownerMeaning(review: VersionReview): Meaning {
   }
 }
 
-function reviewerMeaning(review: VersionReview, userDid: string, now: number): Meaning {
+function reviewerMeaning(review: VersionReview, userDid: string, now: number): Meaning | null {
   const { version, role } = review;
   switch (version.status) {
     case 'DRAFT':
@@ -75,10 +76,12 @@ function inReviewMeaning(review: VersionReview, userDid: string, now: number): M
   return info(claim === 'mine' ? 'reviewer.mine' : 'reviewer.other');
 }
 
-const publishedMeaning = ({ version, current }: VersionReview): Meaning =>
-  current === null || current === version.version
-    ? success('published.current')
-    : info('published.other', { version: current });
+function publishedMeaning({ app, version, current }: VersionReview): Meaning | null {
+  // Nobody installs a blocked app.
+  if (app.block_reason !== null) return null;
+  if (current === null) return info('published.preRelease');
+  return current === version.version ? success('published.current') : info('published.other', { version: current });
+}
 
 const cancelledMeaning = ({ version }: VersionReview, otherwise: Key): Meaning =>
   version.replaced_by === null ? info(otherwise) : info('replaced', { version: version.replaced_by });

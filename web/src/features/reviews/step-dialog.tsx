@@ -9,7 +9,6 @@ import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm } from '@/features/billing/form';
 import { reloadReviews, type StepInput, takeStep } from './queries';
 import type { StepSubject } from './steps';
-import { useTexts } from './texts';
 
 /** Takes a step. A refusal by the state of the review means that this page is out of date, so it loads again. */
 export function useStep(
@@ -29,6 +28,8 @@ interface StepDialogProps<Values extends object> {
   title: string;
   /** The label of the button. */
   action: string;
+  /** The label of the button that closes the dialog. */
+  dismiss: string;
   failedTitle: string;
   danger?: boolean;
   form?: FormInstance<Values>;
@@ -48,6 +49,7 @@ const FORM = 'step';
 export function StepDialog<Values extends object>({
   title,
   action,
+  dismiss,
   failedTitle,
   danger = false,
   form,
@@ -58,7 +60,6 @@ export function StepDialog<Values extends object>({
   onDone,
   children,
 }: StepDialogProps<Values>) {
-  const { t } = useTexts();
   const step = useStep(review, onDone);
   return (
     <Dialog
@@ -68,7 +69,7 @@ export function StepDialog<Values extends object>({
       footer={
         <>
           <Button onClick={onClose} disabled={step.isPending}>
-            {t('action.back')}
+            {dismiss}
           </Button>
           <Button type="primary" danger={danger} htmlType="submit" form={FORM} loading={step.isPending}>
             {action}

@@ -66,6 +66,8 @@ function useTitles(step: DialogStep, { app, version: { version } }: StepSubject)
   return {
     title: t(`dialog.${step}`, { name: app.name, version }),
     action: t(`step.${step}`),
+    // The action of these steps is to cancel something.
+    dismiss: t(step === 'cancel' || step === 'unschedule' ? 'action.back' : 'action.cancel'),
     failedTitle: t(`failed.${step}`),
     danger: FINAL_STEPS.includes(step),
   };

@@ -38,7 +38,7 @@ type Case = [role: ReviewRole, status: VersionStatus, what: string, changes: Cha
 
 describe('the steps that a user can take', () => {
   it.each<Case>([
-    ['app_owner', 'DRAFT', 'needs a review', {}, 'schedule request'],
+    ['app_owner', 'DRAFT', 'needs a review', {}, 'request schedule'],
     ['app_owner', 'DRAFT', 'needs none', { need: null }, 'publish request'],
     ['app_owner', 'DRAFT', 'is blocked', { need: null, app: { block_reason: 'harmful' } }, ''],
     ['app_owner', 'DRAFT', 'is superseded', { app: { latest: '1.2.0' } }, ''],
@@ -60,6 +60,21 @@ describe('the steps that a user can take', () => {
     ['app_owner', 'REJECTED', 'was appealed', rejected('denied'), 'comment'],
     ['app_owner', 'PUBLISHED', 'is current', { current: '1.1.0' }, 'yank comment'],
     ['app_owner', 'PUBLISHED', 'is not current', { current: '1.2.0' }, 'roll_back yank comment'],
+    [
+      'app_owner',
+      'PUBLISHED',
+      'is not current, and the app is blocked',
+      { current: '1.2.0', app: { block_reason: 'harmful' } },
+      'yank comment',
+    ],
+    [
+      'app_owner',
+      'PUBLISHED',
+      'is a pre-release',
+      { current: '1.2.0', version: { version: '1.3.0-beta' } },
+      'yank comment',
+    ],
+    ['app_owner', 'PUBLISHED', 'is a pre-release of an app that has only these', {}, 'yank comment'],
     ['app_owner', 'PUBLISHED', 'was withdrawn', { version: { yanked_by: 'developer' } }, 'undo_yank comment'],
     ['app_owner', 'PUBLISHED', 'was withdrawn by the store', { version: { yanked_by: 'store' } }, 'comment'],
     ['app_owner', 'APPROVED', 'is scheduled', { version: { publish_at: LATER } }, 'publish unschedule cancel comment'],
@@ -112,7 +127,7 @@ it('a claim ends at its time', () => {
 });
 
 describe('the meaning of a status', () => {
-  it.each<[ReviewRole, VersionStatus, Changes, string]>([
+  it.each<[ReviewRole, VersionStatus, Changes, string | null]>([
     ['app_owner', 'DRAFT', {}, 'owner.draft'],
     ['app_owner', 'DRAFT', { need: null }, 'owner.ready'],
     ['app_owner', 'DRAFT', { app: { latest: '1.1.1' } }, 'owner.superseded'],
@@ -130,7 +145,10 @@ describe('the meaning of a status', () => {
     ['reviewer', 'REJECTED', rejected('open', ME), 'reviewer.appealOfYours'],
     ['store_owner', 'REJECTED', rejected('open', ME), 'reviewer.appealOpen'],
     ['reviewer', 'PUBLISHED', { current: '1.2.0' }, 'published.other'],
+    ['reviewer', 'PUBLISHED', { current: '1.1.0' }, 'published.current'],
+    ['app_owner', 'PUBLISHED', { current: null }, 'published.preRelease'],
+    ['app_owner', 'PUBLISHED', { current: '1.1.0', app: { block_reason: 'harmful' } }, null],
   ])('%s, %s %j: %s', (role, status, changes, key) => {
-    expect(meaningOf(review(role, status, changes), ME, NOW).key).toBe(key);
+    expect(meaningOf(review(role, status, changes), ME, NOW)?.key ?? null).toBe(key);
   });
 });

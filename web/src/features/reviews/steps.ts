@@ -1,12 +1,12 @@
 import type { UploadedApp, UploadedVersion, VersionReview } from '@/api/types';
-import { compareVersions } from './versions';
+import { compareVersions, isPreRelease } from './versions';
 
 /** In the order of their buttons. */
 export const REVIEW_STEPS = [
   'publish',
+  'request',
   'schedule',
   'unschedule',
-  'request',
   'start',
   'approve',
   'request_changes',
@@ -78,7 +78,9 @@ function moderationSteps({ app, version, role, current }: Reviewed): ReviewStep[
   if (version.status === 'PUBLISHED' && (isOwner || isAdmin)) {
     if (version.yanked_by === null) {
       steps.push('yank');
-      if (current !== version.version) steps.push('roll_back');
+      // New installs never get a pre-release, and none at all of a blocked app.
+      const isReplaceable = app.block_reason === null && current !== null && current !== version.version;
+      if (isReplaceable && !isPreRelease(version.version)) steps.push('roll_back');
     }
     // What the store has withdrawn, its developer does not bring back.
     else if (isAdmin || version.yanked_by === 'developer') steps.push('undo_yank');

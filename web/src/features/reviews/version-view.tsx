@@ -82,7 +82,7 @@ function Loaded({ review, back }: { review: VersionReview; back: ReactNode }) {
           <Flex vertical gap={12}>
             <BlockedNote app={app} />
             {version.yanked_by ? <Note type="warning" title={t(`version.yanked.${version.yanked_by}`)} /> : null}
-            {version.yanked_by === null ? (
+            {version.yanked_by === null && meaning ? (
               <Note
                 type={meaning.type}
                 title={t(meaning.key, meaning.values)}

@@ -13,6 +13,8 @@ function comparePart(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
+export const isPreRelease = (version: string): boolean => partsOf(version).pre.length > 0;
+
 /** The precedence of two semantic versions (semver.org 2.0.0, 11): above zero if the first one is higher. */
 export function compareVersions(a: string, b: string): number {
   const [first, second] = [partsOf(a), partsOf(b)];

@@ -1,5 +1,5 @@
 import { Typography } from 'antd';
-import { shortDid } from '@/features/reviews/people';
+import { shortDid } from './people';
 import { useTexts } from './texts';
 
 /** The start and the end of a reference or DID; its button copies all of it. */

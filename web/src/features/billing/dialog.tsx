@@ -69,7 +69,7 @@ export function Dialog({ title, children, footer, isBusy = false, onClose }: Dia
       width={600}
       title={title}
       // Keeps the title clear of the close button.
-      styles={{ header: { paddingInlineEnd: 32 } }}
+      styles={{ header: { marginBottom: 16, paddingInlineEnd: 32 } }}
       classNames={{ footer: styles.footer }}
       footer={footer}
       closable={isBusy ? false : { 'aria-label': t('action.close') }}

@@ -109,6 +109,7 @@ test('the browser keeps the secret keys of apps, in a file that must be saved be
   const recorded = await open(page, { signedIn: true, tool: { request: keysRequest } }, toolPath('gen-key-pair'));
   const approve = page.getByRole('button', { name: 'Approve' });
   await expect(approve).toBeDisabled();
+  await expect(page.getByText('Create the app keys before you approve.')).toBeVisible();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Create keys and save file' }).click(),
@@ -177,6 +178,7 @@ test('a visitor signs in before a request is shown, and stays on the link', asyn
 test('a user without passport can deny the request', async ({ page }) => {
   const recorded = await open(page, { signedIn: true, role: 'owner' }, toolPath('connect-cli'));
   await expect(page.getByText('Ask an administrator of this store for an invitation, then try again.')).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Back to store', exact: true })).toHaveAttribute('href', '/');
   await page.getByRole('button', { name: 'Deny' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Request denied' })).toBeVisible();
   expect(decisions(recorded).map(({ path }) => path)).toEqual(['/tool-sessions/deny']);

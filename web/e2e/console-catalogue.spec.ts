@@ -76,7 +76,7 @@ test('apps are searched and filtered, and the filters are in the address', async
 test('an app is blocked with a reason and unblocked', async ({ page }) => {
   const recorded = await open(page, '/console/apps', { catalogue: { apps: [managedApp()] } });
   await page.getByRole('button', { name: 'Block Atlas Notes' }).click();
-  const dialog = page.getByRole('dialog');
+  const dialog = page.getByRole('dialog', { name: 'Atlas Notes' });
   await dialog.getByRole('button', { name: 'Block app' }).click();
   await expect(dialog.getByText('Write a comment.')).toBeVisible();
   await dialog.getByLabel('Reason').fill('x'.repeat(256));

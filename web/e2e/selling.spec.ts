@@ -107,7 +107,7 @@ test('a price needs a number within the limits and shares that leave the commiss
   await dialog.getByLabel('Share 1').fill('90');
   await dialog.getByLabel('Beneficiary 2 (DID)').fill(user.did);
   await dialog.getByRole('button', { name: 'Propose price' }).click();
-  await expect(dialog.getByText('Enter a price between 1 and 10000.')).toBeVisible();
+  await expect(dialog.getByText('Enter a price between 1 and 10,000.')).toBeVisible();
   await expect(dialog.getByText('This beneficiary already has a share.')).toBeVisible();
   await expect(dialog.getByText('The shares can add up to at most 85%.')).toBeVisible();
   expect(sent(recorded, 'PUT')).toEqual([]);

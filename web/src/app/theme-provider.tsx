@@ -6,9 +6,10 @@ import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react
 import { useTexts } from '@/app/i18n';
 import { onTheme, type Theme, theme } from '@/lib/theme';
 import { usePhone } from '@/lib/use-phone';
+import './antd.css';
 
 /** Maps the CSS variables of theme.css to antd's tokens. */
-function tokens(current: Theme): ThemeConfig {
+function tokens(current: Theme, phone: boolean): ThemeConfig {
   const style = getComputedStyle(document.documentElement);
   const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
   const accent = variable('--accent', '#0b6e63');
@@ -38,6 +39,8 @@ function tokens(current: Theme): ThemeConfig {
     colorTextHeading: variable('--text', '#1d1c1a'),
     colorTextSecondary: text2,
     colorTextTertiary: text2,
+    // Switches that are off, arrows of selects, and disabled texts.
+    colorTextQuaternary: variable('--edge', '#8f8b84'),
     colorInfo: accent,
     colorInfoText: accent,
     colorInfoBg: variable('--accent-soft', '#e3f0ee'),
@@ -80,6 +83,8 @@ function tokens(current: Theme): ThemeConfig {
         dangerShadow: 'none',
         defaultShadow: 'none',
         fontWeight: 600,
+        // Small buttons are large enough for touch there.
+        ...(phone ? { controlHeightSM: 44 } : {}),
       },
       Typography: {
         titleMarginTop: 0,
@@ -87,6 +92,7 @@ function tokens(current: Theme): ThemeConfig {
         fontSizeHeading1: 28,
         fontSizeHeading2: 22,
         fontSizeHeading3: 18,
+        fontSizeHeading4: 15,
       },
       Result: { titleFontSize: 28 },
       Segmented: { trackBg: variable('--surface-2', '#f3f1ed'), itemColor: text2, itemSelectedColor: accent },
@@ -123,7 +129,7 @@ export function ThemeProvider({ children }: { children: ReactNode }) {
   }, [language]);
 
   return (
-    <ConfigProvider button={{ autoInsertSpace: false }} locale={locale} theme={tokens(current)}>
+    <ConfigProvider button={{ autoInsertSpace: false }} locale={locale} theme={tokens(current, phone)}>
       <App component={false} message={{ top: phone ? BELOW_HEADER.phone : BELOW_HEADER.desktop }}>
         {children}
       </App>

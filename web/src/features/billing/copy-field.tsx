@@ -8,12 +8,14 @@ interface CopyFieldProps {
   label: string;
   text: string;
   rows: number;
+  /** Its lines scroll instead of breaking. */
+  isCode?: boolean;
   /** It appears in answer to an action, and takes the focus. */
   isFirst?: boolean;
 }
 
 /** A text to copy, which is selected when it gets the focus. */
-export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps) {
+export function CopyField({ label, text, rows, isCode = false, isFirst = false }: CopyFieldProps) {
   const { t } = useTexts();
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -28,8 +30,10 @@ export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps
   };
   return (
     <Flex vertical gap={8}>
-      <Flex justify="space-between" align="center" gap={12} wrap>
-        <label htmlFor={id}>{label}</label>
+      <Flex justify="space-between" align="center" gap={12}>
+        <label htmlFor={id} style={{ minWidth: 0 }}>
+          {label}
+        </label>
         <Button size="small" aria-label={`${t('action.copy')}: ${label}`} onClick={() => void copy()}>
           {t(state === 'copied' ? 'action.copied' : 'action.copy')}
         </Button>
@@ -43,7 +47,13 @@ export function CopyField({ label, text, rows, isFirst = false }: CopyFieldProps
         readOnly
         autoSize={{ minRows: rows }}
         spellCheck={false}
-        style={{ fontFamily: 'var(--mono)', wordBreak: 'break-all' }}
+        style={{
+          fontFamily: 'var(--mono)',
+          // The padding is the place of a scroll bar.
+          ...(isCode
+            ? { whiteSpace: 'pre', overflowX: 'auto', overflowY: 'hidden', paddingBlockEnd: 20 }
+            : { wordBreak: 'break-all' }),
+        }}
         onFocus={({ target }) => target.select()}
       />
       {state === 'notCopied' ? <Typography.Text type="danger">{t('action.notCopied')}</Typography.Text> : null}

@@ -82,7 +82,14 @@ export function PageResult({ status, title, text, action }: PageResultProps) {
       <Result
         status={status}
         title={<Typography.Title level={1}>{title}</Typography.Title>}
-        subTitle={text}
+        // Centered as a block; its lines begin at the start.
+        subTitle={
+          text ? (
+            <div style={{ width: 'fit-content', maxWidth: '68ch', marginInline: 'auto', textAlign: 'start' }}>
+              {text}
+            </div>
+          ) : undefined
+        }
         extra={action}
       />
     </div>

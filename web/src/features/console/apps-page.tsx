@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Button, Flex, Form, Input, Select, Typography } from 'antd';
+import { Button, Flex, Select, Typography } from 'antd';
 import { useState } from 'react';
 import type { AppState, ManagedApp, VersionStatus } from '@/api/types';
 import { usePageTitle } from '@/app/page';
@@ -10,6 +10,7 @@ import { usePagination } from '@/features/billing/use-pagination';
 import { StepDialogOf } from '@/features/reviews/step-dialogs';
 import { useTexts as useReviewTexts } from '@/features/reviews/texts';
 import { announce } from '@/kit/announce';
+import { usePhone } from '@/lib/use-phone';
 import { AppCategoryDialog } from './app-category-dialog';
 import {
   APP_STATES,
@@ -21,6 +22,7 @@ import {
   VERSION_STATUSES,
 } from './apps';
 import { type AppAction, AppsTable, appTitle } from './apps-table';
+import { KeywordSearch } from './keyword-search';
 import { CONSOLE_PAGE_SIZE } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -51,28 +53,25 @@ function Filters({ filter }: { filter: AppsFilter }) {
   const { t, language } = useTexts();
   const { t: review } = useReviewTexts();
   const navigate = useNavigate();
+  const phone = usePhone();
   const categories = useQuery(categoriesQuery).data?.list ?? [];
   const show = (changes: AppsFilter) =>
     void navigate({ to: '/console/apps', search: { ...filter, ...changes }, resetScroll: false });
   return (
-    <Flex gap={12} wrap align="end" role="search" aria-label={t('apps.search')}>
-      <Form<{ keyword?: string }>
-        key={filter.keyword}
-        layout="inline"
-        initialValues={{ keyword: filter.keyword }}
-        onFinish={({ keyword }) => show({ keyword: keyword?.trim() || undefined })}
-      >
-        <Form.Item name="keyword" style={{ marginInlineEnd: 8 }}>
-          <Input
-            aria-label={t('apps.searchHint')}
-            placeholder={t('apps.searchHint')}
-            autoComplete="off"
-            spellCheck={false}
-            allowClear
-          />
-        </Form.Item>
-        <Button htmlType="submit">{t('apps.searchAction')}</Button>
-      </Form>
+    <Flex
+      vertical={phone}
+      gap={12}
+      wrap={!phone}
+      align={phone ? 'stretch' : 'end'}
+      role="search"
+      aria-label={t('apps.search')}
+    >
+      <KeywordSearch
+        label={t('apps.searchHint')}
+        action={t('apps.searchAction')}
+        keyword={filter.keyword}
+        onSearch={(keyword) => show({ keyword })}
+      />
       <Select<AppState | 'any'>
         aria-label={t('apps.filter.state')}
         style={{ minWidth: 180 }}

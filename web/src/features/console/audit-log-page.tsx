@@ -7,6 +7,7 @@ import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
 import auditTexts from '@/i18n/en/audit.json';
 import { dateTimeText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { ACTOR_TYPES, type AuditFilter, auditLogQuery } from './audit-queries';
 import { RequireAdmin } from './require-admin';
 import { type Texts, useTexts } from './texts';
@@ -44,6 +45,7 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
   const texts = useTexts();
   const { t, language } = texts;
   const navigate = useNavigate();
+  const phone = usePhone();
   const { data, error, isFetching, isFetchingNextPage, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery(
     auditLogQuery(filter),
   );
@@ -114,7 +116,13 @@ function AuditLog({ filter }: { filter: AuditFilter }) {
                   <Button
                     type="link"
                     size="small"
-                    style={{ height: 'auto', paddingInline: 0, textAlign: 'start', whiteSpace: 'normal' }}
+                    style={{
+                      height: 'auto',
+                      minHeight: phone ? 44 : undefined,
+                      paddingInline: 0,
+                      textAlign: 'start',
+                      whiteSpace: 'normal',
+                    }}
                     title={entry.actor.id}
                     aria-label={t('audit.onlyActor', { name })}
                     onClick={() => show({ actor: entry.actor.id })}

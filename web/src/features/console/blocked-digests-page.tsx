@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Button, Flex, Form, Input, type TablePaginationConfig, Typography } from 'antd';
+import { Button, Flex, type TablePaginationConfig, Typography } from 'antd';
 import { useState } from 'react';
 import type { BlockedDigest } from '@/api/types';
 import { usePageTitle } from '@/app/page';
@@ -14,6 +14,7 @@ import { dateText } from '@/lib/format';
 import { BlockDigestDialog } from './block-digest-dialog';
 import { blockedDigestsQuery, reloadDigests, shortDigest, unblockDigest } from './blocked-digests';
 import { ContainingVersionsDialog } from './containing-versions-dialog';
+import { KeywordSearch } from './keyword-search';
 import { CONSOLE_PAGE_SIZE } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -80,31 +81,16 @@ function Search({ keyword }: { keyword?: string }) {
   const { t } = useTexts();
   const navigate = useNavigate();
   return (
-    <Form<{ keyword?: string }>
-      key={keyword}
-      role="search"
-      aria-label={t('digests.search')}
-      layout="inline"
-      initialValues={{ keyword }}
-      onFinish={({ keyword: typed }) =>
-        void navigate({
-          to: '/console/blocked-digests',
-          search: { keyword: typed?.trim() || undefined },
-          resetScroll: false,
-        })
-      }
-    >
-      <Form.Item name="keyword" style={{ marginInlineEnd: 8 }}>
-        <Input
-          aria-label={t('digests.searchHint')}
-          placeholder={t('digests.searchHint')}
-          autoComplete="off"
-          spellCheck={false}
-          allowClear
-        />
-      </Form.Item>
-      <Button htmlType="submit">{t('digests.searchAction')}</Button>
-    </Form>
+    <Flex role="search" aria-label={t('digests.search')}>
+      <KeywordSearch
+        label={t('digests.searchHint')}
+        action={t('digests.searchAction')}
+        keyword={keyword}
+        onSearch={(typed) =>
+          void navigate({ to: '/console/blocked-digests', search: { keyword: typed }, resetScroll: false })
+        }
+      />
+    </Flex>
   );
 }
 

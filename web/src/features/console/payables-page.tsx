@@ -7,6 +7,7 @@ import { useUser } from '@/app/queries';
 import { PageResult } from '@/features/billing/states';
 import { formatMoney } from '@/lib/amount';
 import { dateTimeText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { ConsoleList } from './console-list';
 import { type PayeeRow, payablesQuery, payoutsQuery } from './payables';
 import { RecordPayoutDialog } from './record-payout-dialog';
@@ -76,6 +77,7 @@ function Beneficiary({ name, did }: { name: string; did: string }) {
 
 function Payables({ page }: { page: number }) {
   const { t } = useTexts();
+  const phone = usePhone();
   const money = useMoney();
   return (
     <ConsoleList<PayeeRow>
@@ -110,7 +112,7 @@ function Payables({ page }: { page: number }) {
           align: 'end',
           className: 'money',
           render: (_, payee) => (
-            <Flex vertical align="end">
+            <Flex vertical align={phone ? 'start' : 'end'}>
               <span>{money(payee.payable, payee.currency)}</span>
               {payee.overpaid === '0' ? null : (
                 <Typography.Text type="warning">

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type { FieldProblem } from '@/api/error';
 import type { Preferences } from '@/api/types';
-import { formatRounded, parseDecimal } from '@/lib/amount';
+import { groupDecimal } from '@/lib/amount';
 import type { Texts } from './texts';
 
 export const preferencesQuery = queryOptions({
@@ -85,14 +85,11 @@ export function decimalProblem(field: DecimalField, text: string | undefined): F
   return undefined;
 }
 
-/** `10,000` for `10000`. */
-const grouped = (text: string): string => formatRounded(parseDecimal(text, MAX_DECIMALS) ?? '0', MAX_DECIMALS);
-
 /** The text of a field's problem. */
 export function problemText({ code, params }: FieldProblem, { t }: Pick<Texts, 't'>): string {
   if (code === 'REQUIRED') return t('settings.problem.required');
   if (code === 'OUT_OF_RANGE')
-    return t('settings.problem.range', { min: grouped(params?.min ?? ''), max: grouped(params?.max ?? '') });
+    return t('settings.problem.range', { min: groupDecimal(params?.min ?? ''), max: groupDecimal(params?.max ?? '') });
   if (code === 'TOO_PRECISE') return t('settings.problem.precise', { max: params?.max ?? MAX_DECIMALS });
   if (code === 'SYMBOL') return t('settings.problem.symbol', params);
   if (code === 'NO_DEPOSITS') return t('settings.problem.noDeposits');

@@ -85,10 +85,11 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
     </Form.Item>
   );
   const stakeCurrency = Form.useWatch('stake_currency', form) ?? preferences.stake_currency;
-  const decimal = (name: DecimalField, unit?: string) => (
+  const decimal = (name: DecimalField, unit?: string, hint?: string) => (
     <Form.Item<Values>
       name={name}
       label={t(`settings.${name}`)}
+      extra={hint}
       rules={[checked((value: string) => decimalProblem(name, value))]}
     >
       <Input inputMode="decimal" autoComplete="off" suffix={unit} />
@@ -101,7 +102,7 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
       extra={t('settings.issuersHint', { example: ISSUER_EXAMPLES[name] })}
       rules={[checked((value: string[]) => issuersProblem(value))]}
     >
-      <Select mode="tags" open={false} suffix={null} tokenSeparators={[',', ' ']} />
+      <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
     </Form.Item>
   );
   return (
@@ -159,7 +160,10 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
             label={t('settings.logo_types')}
             rules={[checked((value: string[]) => (value.length > 0 ? undefined : { code: 'REQUIRED' }))]}
           >
-            <Checkbox.Group options={LOGO_TYPES.map((value) => ({ value, label: value.toUpperCase() }))} />
+            <Checkbox.Group
+              style={{ rowGap: 12 }}
+              options={LOGO_TYPES.map((value) => ({ value, label: value.toUpperCase() }))}
+            />
           </Form.Item>
           <Pair>
             {whole('bundle_max_mb', 'MB')}
@@ -176,13 +180,13 @@ export function SettingsForm({ preferences }: { preferences: Preferences }) {
             <Checkbox>{t('settings.paid_apps_allowed')}</Checkbox>
           </Form.Item>
           <Pair>
-            {decimal('price_min')}
-            {decimal('price_max')}
+            {decimal('price_min', undefined, t('settings.priceHint'))}
+            {decimal('price_max', undefined, t('settings.priceHint'))}
             {decimal('store_share', '%')}
           </Pair>
         </Part>
         <Part title={t('settings.part.ci')}>
-          <p style={{ marginTop: 0 }}>{t('settings.ciHint')}</p>
+          <p style={{ margin: '0 0 16px' }}>{t('settings.ciHint')}</p>
           {issuers('github_issuers')}
           {issuers('gitlab_issuers')}
         </Part>

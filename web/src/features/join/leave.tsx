@@ -1,4 +1,4 @@
-import { Button } from 'antd';
+import { Button, Flex } from 'antd';
 import { useState } from 'react';
 import type { DeveloperProgram } from '@/api/types';
 import { useStore } from '@/app/queries';
@@ -30,10 +30,12 @@ export function Leave({ standing }: { standing: DeveloperProgram['standing'] }) 
   );
   return (
     <Section id="leave" title={t('leave.title')}>
-      {consequences}
-      <Button danger onClick={() => setIsLeaving(true)}>
-        {t('leave.action')}
-      </Button>
+      <Flex vertical gap={16} align="start">
+        {consequences}
+        <Button danger onClick={() => setIsLeaving(true)}>
+          {t('leave.action')}
+        </Button>
+      </Flex>
       {isLeaving ? (
         <ConfirmDialog
           title={t('leave.confirm', { name: store?.name ?? 'Souk' })}

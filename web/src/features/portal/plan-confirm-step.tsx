@@ -14,6 +14,7 @@ import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
+import { usePhone } from '@/lib/use-phone';
 import { dueNow, PlanPreviewLines, requiresDeposit } from './plan-preview';
 
 /** What the wallet has to sign before the plan changes. */
@@ -28,6 +29,7 @@ interface ConfirmStepProps extends SubscriptionDialogProps {
 export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: ConfirmStepProps) {
   const texts = useTexts();
   const { t } = texts;
+  const phone = usePhone();
   const [confirmed, setConfirmed] = useState(false);
   const [hasChanged, setHasChanged] = useState(false);
   const [isSigning, setIsSigning] = useState(false);
@@ -122,7 +124,7 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
             ) : null}
           </>
         ) : error ? null : (
-          <Loading rows={8} />
+          <Loading rows={phone ? 11 : 8} />
         )}
         {isSigning ? <Note type="info" title={t('plan.connectText')} /> : null}
         {failed ? <ErrorAlert title={t('plan.failed')} text={translateError(change.error)} /> : null}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Button, Flex, Input, Tag, Typography } from 'antd';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import type { AccessToken, CreatedAccessToken } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { queryClient } from '@/app/queries';
@@ -8,6 +8,7 @@ import { RecordTable } from '@/features/billing/record-table';
 import { EmptyState, LoadError } from '@/features/billing/states';
 import { announce } from '@/kit/announce';
 import { dateText, dateTimeText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { accessTokensQuery, TOKEN_SCOPES } from './access-tokens';
 import { CreateTokenDialog } from './create-token-dialog';
 import { DeleteTokenDialog } from './delete-token-dialog';
@@ -78,21 +79,24 @@ function TokenList({ onDelete }: { onDelete: (token: AccessToken) => void }) {
   const { t, language } = useTexts();
   const { data, error, refetch } = useQuery(accessTokensQuery);
   const [words, setWords] = useState('');
+  const searchId = useId();
+  const phone = usePhone();
   if (error && !data) return <LoadError title={t('tokens.error')} error={error} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <EmptyState text={t('tokens.empty')} />;
   const list = (data?.list ?? []).filter(({ name }) => name.toLowerCase().includes(words.trim().toLowerCase()));
   return (
     <>
-      <Input
-        type="search"
-        aria-label={t('tokens.search')}
-        placeholder={t('tokens.search')}
-        style={{ maxWidth: 320 }}
-        autoComplete="off"
-        allowClear
-        value={words}
-        onChange={({ target }) => setWords(target.value)}
-      />
+      <Flex vertical gap={8} style={{ maxWidth: phone ? undefined : 320 }}>
+        <label htmlFor={searchId}>{t('tokens.search')}</label>
+        <Input
+          id={searchId}
+          type="search"
+          autoComplete="off"
+          allowClear
+          value={words}
+          onChange={({ target }) => setWords(target.value)}
+        />
+      </Flex>
       {data && list.length === 0 ? (
         <EmptyState text={t('tokens.noMatch')} />
       ) : (

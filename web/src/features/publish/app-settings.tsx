@@ -57,6 +57,7 @@ interface SettingProps {
 }
 
 function Setting({ id, title, text, label, detail, failedTitle, isOn, change }: SettingProps) {
+  const switchId = useId();
   const labelId = useId();
   const action = useMutation({ mutationFn: change, onSuccess: () => reloadReviews(true) });
   return (
@@ -64,12 +65,15 @@ function Setting({ id, title, text, label, detail, failedTitle, isOn, change }: 
       <Typography.Paragraph>{text}</Typography.Paragraph>
       <Flex gap={12} align="center" wrap>
         <Switch
+          id={switchId}
           aria-labelledby={labelId}
           checked={isOn}
           loading={action.isPending}
           onChange={(checked) => action.mutate(checked)}
         />
-        <span id={labelId}>{label}</span>
+        <label id={labelId} htmlFor={switchId} style={{ paddingBlock: 11, cursor: 'pointer' }}>
+          {label}
+        </label>
         {detail ? <Typography.Text type="secondary">{detail}</Typography.Text> : null}
       </Flex>
       <ActionError title={failedTitle} action={action} />

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { Button, Input } from 'antd';
+import { Button, Flex, Input } from 'antd';
 import { useId, useState } from 'react';
 import type { AccessToken, Page } from '@/api/types';
 import { ActionError } from '@/features/billing/action-error';
@@ -39,7 +39,7 @@ export function DeleteTokenDialog({ token, onClose, onDeleted }: DeleteTokenDial
     >
       <div className={styles.body}>
         <p>{t('tokens.deleteText')}</p>
-        <div>
+        <Flex vertical gap={8}>
           <label htmlFor={id} style={{ overflowWrap: 'anywhere' }}>
             {t('tokens.deleteType', { name: token.name })}
           </label>
@@ -51,7 +51,7 @@ export function DeleteTokenDialog({ token, onClose, onDeleted }: DeleteTokenDial
             onChange={({ target }) => setTyped(target.value)}
             onPressEnter={() => isTyped && !remove.isPending && remove.mutate()}
           />
-        </div>
+        </Flex>
         <ActionError title={t('tokens.notDeleted')} action={remove} />
       </div>
     </Dialog>

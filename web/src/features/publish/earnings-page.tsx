@@ -11,6 +11,7 @@ import { REVIEW_PAGE_SIZE } from '@/features/reviews/queries';
 import { useSellingTexts } from '@/features/reviews/selling-texts';
 import { formatMoney } from '@/lib/amount';
 import { dateTimeText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { earningsQuery, ownPayoutsQuery } from './selling';
 
 interface EarningsPageProps {
@@ -63,6 +64,7 @@ function AllEarnings({ page }: { page: number }) {
 /** What all apps have brought in each currency. */
 function Totals({ totals }: { totals: Payee[] }) {
   const { t } = useSellingTexts();
+  const phone = usePhone();
   const money = useMoney();
   return (
     <Section id="totals" title={t('earnings.totals')}>
@@ -96,7 +98,7 @@ function Totals({ totals }: { totals: Payee[] }) {
             align: 'end',
             className: 'money',
             render: (_, total) => (
-              <Flex vertical align="end">
+              <Flex vertical align={phone ? 'start' : 'end'}>
                 <span>{money(total.payable, total.currency)}</span>
                 {total.overpaid === '0' ? null : (
                   <Typography.Text type="secondary">

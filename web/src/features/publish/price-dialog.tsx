@@ -10,7 +10,7 @@ import { CheckedForm, rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { useSellingTexts } from '@/features/reviews/selling-texts';
 import { ShareTree } from '@/features/reviews/terms';
-import { formatAmount, formatMoney, parseDecimal } from '@/lib/amount';
+import { formatAmount, formatMoney, groupDecimal, parseDecimal } from '@/lib/amount';
 import { percentText, priceError, type ShareInput, setPrice, sharesMost, storePercent } from './selling';
 import { ShareFields } from './share-fields';
 
@@ -76,6 +76,11 @@ export function PriceDialog({ pricing, onClose, onDone }: PriceDialogProps) {
     priceError(amount, decimalsOf(form.getFieldValue('currency_id')), pricing);
   const currency = currencyOf(values.currency_id);
   const units = currency ? parseDecimal(values.amount ?? '', currency.decimal) : null;
+  const limits = {
+    min: groupDecimal(pricing.price_min),
+    max: groupDecimal(pricing.price_max),
+    symbol: currency?.symbol ?? '',
+  };
   return (
     <Dialog
       title={t('price.change')}
@@ -126,7 +131,7 @@ export function PriceDialog({ pricing, onClose, onDone }: PriceDialogProps) {
               <Form.Item<PriceValues>
                 name="amount"
                 label={t('price.amount', { symbol: currency?.symbol ?? '' })}
-                extra={t('price.limits', { min: pricing.price_min, max: pricing.price_max })}
+                extra={t('price.limits', limits)}
                 dependencies={['currency_id']}
                 rules={[
                   rule((typed?: string) => errorOf(typed) !== 'price.number', t('price.number')),
@@ -134,10 +139,7 @@ export function PriceDialog({ pricing, onClose, onDone }: PriceDialogProps) {
                     (typed?: string) => errorOf(typed) !== 'price.decimals',
                     t('price.decimals', { max: decimalsOf(values.currency_id) }),
                   ),
-                  rule(
-                    (typed?: string) => errorOf(typed) !== 'price.range',
-                    t('price.range', { min: pricing.price_min, max: pricing.price_max }),
-                  ),
+                  rule((typed?: string) => errorOf(typed) !== 'price.range', t('price.range', limits)),
                 ]}
               >
                 <Input inputMode="decimal" autoComplete="off" />

@@ -18,10 +18,13 @@ function Forbidden() {
   const { t } = useTexts();
   const { data, isPending } = useQuery(programQuery);
   if (isPending) return <Loading title rows={4} />;
+  const toStore = <LinkButton to="/">{t('tool.toStore')}</LinkButton>;
   if (data?.standing?.blocked)
-    return <PageResult status="error" title={t('tokens.blocked')} text={t('tokens.blockedText')} />;
+    return <PageResult status="error" title={t('tokens.blocked')} text={t('tokens.blockedText')} action={toStore} />;
   if (!isOpenToAll(data))
-    return <PageResult status="warning" title={t('tokens.forbidden')} text={t('tokens.forbiddenText')} />;
+    return (
+      <PageResult status="warning" title={t('tokens.forbidden')} text={t('tokens.forbiddenText')} action={toStore} />
+    );
   return (
     <PageResult
       status="warning"

@@ -53,7 +53,7 @@ function Secret({ created }: { created: CreatedAccessToken }) {
   return (
     <>
       <CopyField label={t('tokens.token')} text={created.secret_key} rows={2} isFirst />
-      <CopyField label={t('tokens.commands')} text={commands} rows={6} />
+      <CopyField label={t('tokens.commands')} text={commands} rows={4} isCode />
     </>
   );
 }

@@ -78,7 +78,7 @@ export function AppsField() {
       extra={t('tokens.appsHint')}
       rules={[rule(arePatterns, t('tokens.appsInvalid', { max: APP_PATTERNS_MAX }))]}
     >
-      <Select mode="tags" open={false} suffix={null} tokenSeparators={[',', ' ']} />
+      <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
     </Form.Item>
   );
 }

@@ -43,6 +43,7 @@ export function ToolApproval({ token, request, user, onApproved, onDenied }: Too
   const deny = useMutation({ mutationFn: () => denyTool(token), onSuccess: onDenied });
   const isBusy = approve.isPending || deny.isPending;
   const needsKeys = request.apps.length > 0;
+  const lacksKeys = needsKeys && keys.length === 0;
   return (
     <Card className={styles.card}>
       <Flex vertical gap={24}>
@@ -70,11 +71,12 @@ export function ToolApproval({ token, request, user, onApproved, onDenied }: Too
         ) : null}
         {isNameTaken(approve.error) ? null : <ActionError title={t('tool.notApproved')} action={approve} />}
         <ActionError title={t('tool.notDenied')} action={deny} />
+        {lacksKeys ? <Typography.Text type="secondary">{t('tool.keysFirst')}</Typography.Text> : null}
         <Flex gap={12} wrap>
           <Button
             type="primary"
             loading={approve.isPending}
-            disabled={isBusy || (needsKeys && keys.length === 0)}
+            disabled={isBusy || lacksKeys}
             onClick={() => (needsToken(action) ? form.submit() : approve.mutate({ token, keys }))}
           >
             {t('tool.approve')}

@@ -109,7 +109,7 @@ function DeveloperRequired({ token, onDenied }: { token: string; onDenied: () =>
       text={t(isBlocked ? 'tokens.blockedText' : isOpen ? 'tool.joinText' : 'tool.forbiddenText')}
       action={
         <Flex vertical gap={16} align="center">
-          {isOpen ? <LinkButton to="/join">{t('tokens.toJoin')}</LinkButton> : null}
+          <LinkButton to={isOpen ? '/join' : '/'}>{t(isOpen ? 'tokens.toJoin' : 'tool.toStore')}</LinkButton>
           <ActionError title={t('tool.notDenied')} action={deny} />
           <Button loading={deny.isPending} onClick={() => deny.mutate()}>
             {t('tool.deny')}
@@ -127,7 +127,14 @@ function Approved({ action, closes }: { action: ToolAction; closes: boolean }) {
     // Browsers close only windows that a page has opened.
     if (closes) window.close();
   }, [closes]);
-  return <PageResult status="success" title={t('tool.approved')} text={t(`tool.approvedText.${action}`)} />;
+  return (
+    <PageResult
+      status="success"
+      title={t('tool.approved')}
+      text={t(`tool.approvedText.${action}`)}
+      action={<LinkButton to="/">{t('tool.toStore')}</LinkButton>}
+    />
+  );
 }
 
 function Denied() {

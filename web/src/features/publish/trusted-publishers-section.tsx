@@ -187,6 +187,7 @@ function SetUp({ data: { list, issuers, audience } }: { data: TrustedPublisherLi
         label={`${t('publishers.setUp')} (${t(`publishers.provider.${provider}`)})`}
         text={jobExample(provider, audience)}
         rows={6}
+        isCode
       />
     ));
 }

@@ -31,11 +31,12 @@ export function Actions({ review, steps, onDone }: ActionsProps) {
   };
   const buttons = steps.filter((step): step is Exclude<ReviewStep, 'comment'> => step !== 'comment');
   const main = buttons.find((step) => MAIN_STEPS.includes(step));
+  const ordered = main ? [main, ...buttons.filter((step) => step !== main)] : buttons;
   return (
     <>
       {buttons.length > 0 ? (
         <div className={styles.actions}>
-          {buttons.map((step) => (
+          {ordered.map((step) => (
             <Button
               key={step}
               type={step === main ? 'primary' : 'default'}

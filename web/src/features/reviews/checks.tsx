@@ -105,7 +105,11 @@ function CheckEntry({ check }: { check: VersionCheck }) {
         </Tag>
         <span>{checkName(check.name, t)}</span>
       </Flex>
-      {check.state === 'errored' ? <Typography.Text type="secondary">{t('checks.erroredHint')}</Typography.Text> : null}
+      {check.state === 'errored' ? (
+        <Typography.Paragraph type="secondary" style={{ margin: '8px 0 0' }}>
+          {t('checks.erroredHint')}
+        </Typography.Paragraph>
+      ) : null}
       {check.findings.length > 0 ? (
         <ul className={styles.findings}>
           {check.findings.map((finding, place) => {

@@ -33,7 +33,10 @@ export function factRows(comparison: VersionComparison, t: ComparisonTexts['t'])
     before,
     after,
   });
-  const value = (text: string | null) => (text === 'true' ? t('compare.yes') : text);
+  const value = (name: string, text: string | null) => {
+    if (text === 'true') return t('compare.yes');
+    return text === null && name === 'docker' ? t('compare.no') : text;
+  };
   return [
     ...comparison.permissions_added.map(permission(null, granted)),
     ...comparison.permissions_removed.map(permission(granted, null)),
@@ -52,8 +55,8 @@ export function factRows(comparison: VersionComparison, t: ComparisonTexts['t'])
     ...comparison.fields.map(({ name, before, after }: ComparedValue) => ({
       id: `field ${name}`,
       name: fieldName(name, t),
-      before: value(before),
-      after: value(after),
+      before: value(name, before),
+      after: value(name, after),
     })),
   ];
 }

@@ -58,15 +58,15 @@ function Side({ url, picture, name, side }: SideProps) {
   const { t, language } = useComparisonTexts();
   return (
     <figure className={styles.side}>
+      <figcaption>
+        {side}
+        {picture ? ` · ${sizeText(picture.size, language)}` : null}
+      </figcaption>
       {url && picture ? (
         <img src={url} alt={t('compare.pictureOf', { picture: name, side })} loading="lazy" />
       ) : (
         <Typography.Text type="secondary">{t('compare.nothing')}</Typography.Text>
       )}
-      <figcaption>
-        {side}
-        {picture ? ` · ${sizeText(picture.size, language)}` : null}
-      </figcaption>
     </figure>
   );
 }

@@ -33,11 +33,10 @@ describe.each([
       'Script: preInstall',
       '2.0.0, optional',
       'License',
-      'Docker image',
-      'Yes',
+      'Docker imageNoYes',
     ],
   ],
-  ['zh', ['权限：camera', '权限：files', '脚本：preInstall', '2.0.0，可选', '许可证', 'Docker 镜像', '是']],
+  ['zh', ['权限：camera', '权限：files', '脚本：preInstall', '2.0.0，可选', '许可证', 'Docker 镜像否是']],
 ] as const)('the facts that differ, in %s', (language, expected) => {
   it('are named with what they were and are', () => {
     setLocale(language);

@@ -1,4 +1,4 @@
-import { Typography } from 'antd';
+import { Flex, Typography } from 'antd';
 import { mountPrefix } from '@/api/client';
 import type { VersionReview } from '@/api/types';
 import { Copyable } from '@/app/copyable';
@@ -10,13 +10,14 @@ export function InstallCommand({ review: { app, version } }: { review: VersionRe
   if (app.block_reason !== null || version.yanked_by !== null) return null;
   const store = `${window.location.origin}${mountPrefix()}`;
   return (
-    <div>
+    <Flex vertical gap={8}>
       <Copyable label={t('version.install')} value={`souk install ${app.did}@${version.version} --store ${store}`} />
       {version.status === 'PUBLISHED' ? null : (
-        <Typography.Text type="secondary" style={{ overflowWrap: 'anywhere' }}>
-          {t('version.installHint', { command: `souk login ${store}` })}
-        </Typography.Text>
+        <>
+          <Typography.Text type="secondary">{t('version.notPublished')}</Typography.Text>
+          <Copyable label={t('version.signIn')} value={`souk login ${store}`} />
+        </>
       )}
-    </div>
+    </Flex>
   );
 }

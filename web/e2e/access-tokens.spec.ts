@@ -160,7 +160,7 @@ for (const display of displaySettings) {
     await serve(page, { signedIn: true, role: 'developer', publishing: { publishers } });
     await page.goto('/developer/access-tokens');
     await expect(page.getByText('octo/atlas-notes')).toBeVisible();
-    await expect(page.getByText(/Issuer not accepted|签发方不被接受/)).toBeVisible();
+    await expect(page.getByText(/Issuer not accepted|商店不接受此签发方/)).toBeVisible();
     await expectAccessible(page);
     await page.getByRole('button', { name: /Register trusted publisher|登记可信发布者/ }).click();
     await expect(page.getByRole('dialog')).toBeVisible();

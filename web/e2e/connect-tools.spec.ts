@@ -52,7 +52,7 @@ for (const display of displaySettings) {
 
 test('a developer approves the command line with the permissions of its token', async ({ page }) => {
   const recorded = await open(page, developer, toolPath('connect-cli'));
-  await expect(page.getByText('If your terminal shows a code, it must be the same.')).toBeVisible();
+  await expect(page.getByText('If the tool shows a code as well, the two must be the same.')).toBeVisible();
   await page.getByRole('checkbox', { name: 'Upload new apps' }).uncheck();
   await page.getByRole('checkbox', { name: 'Withdraw versions' }).check();
   await page.getByRole('button', { name: 'Approve' }).click();

@@ -19,7 +19,9 @@ for (const display of displaySettings) {
     await applyDisplaySettings(page, display);
     await serve(page, { signedIn: true, role: 'admin', publishing: { digests, versions } });
     await page.goto('/console/blocked-digests');
-    await expect(page.getByText(/Published versions contain blocked files|有已发布的版本包含禁用的文件/)).toBeVisible();
+    await expect(
+      page.getByText(/Published versions contain blocked files|部分已发布的版本包含禁用的文件/),
+    ).toBeVisible();
     await expectAccessible(page);
     await page.getByRole('button', { name: /^2 versions|^2 个版本/ }).click();
     await expect(page.getByRole('link', { name: 'atlas-notes 1.2.0' })).toBeVisible();

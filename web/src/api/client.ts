@@ -88,17 +88,17 @@ async function call<T>(method: string, path: string, options: CallOptions = {}):
   if (path !== '/api/store') await initLivemode();
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (method !== 'GET') headers['Idempotency-Key'] = options.idempotencyKey ?? idempotencyKey();
-  const isRaw = options.body === undefined || options.body instanceof Blob;
-  const body = isRaw ? (options.body as Blob | undefined) : JSON.stringify(options.body);
-  if (body instanceof Blob) headers['Content-Type'] = body.type || 'application/octet-stream';
-  else if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const { body } = options;
+  const isFile = body instanceof Blob;
+  if (body !== undefined)
+    headers['Content-Type'] = isFile ? body.type || 'application/octet-stream' : 'application/json';
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
   const response = await fetch(apiUrl(path, options.query), {
     method,
     headers,
     credentials: 'same-origin',
     signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const data = parseJson(text);

@@ -327,6 +327,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/session/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace the avatar of the signed-in user by a picture: a PNG, JPEG or WebP file of at most 1 MB, 64 to 4096 pixels wide and high.
+         *     The content decides, not the content type. At most 20 times an hour.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Session"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Remove the picture of the signed-in user. The store draws their avatar again. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Session"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/devices": {
         parameters: {
             query?: never;
@@ -3806,6 +3903,59 @@ export interface paths {
             };
         };
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/customers/sync-to-space": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copy the signed-in user's orders to their space. No user of this store has a space yet, so nothing is copied and `success` is false. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["SpaceSync"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -13396,6 +13546,11 @@ export interface components {
             count: number;
             list: components["schemas"]["Device"][];
         };
+        /** DidSpace */
+        DidSpace: {
+            did: string;
+            endpoint: string;
+        };
         /** DiffHunk */
         DiffHunk: {
             /**
@@ -15195,12 +15350,17 @@ export interface components {
             fullName: string;
             email: string;
             phone: string;
+            /** @description Its address changes with the picture. */
             avatar: string;
+            /** @description Whether the user has uploaded the picture; otherwise the store has drawn it. */
+            hasPicture: boolean;
             /** @description `owner`, `admin`, `developer` or empty. */
             role: string;
             passports: components["schemas"]["SessionPassport"][];
             connectedAccounts: components["schemas"]["ConnectedAccount"][];
             address?: components["schemas"]["Address"];
+            /** @description The space in which the user keeps their own data. No user of this store has one yet. */
+            didSpace?: components["schemas"]["DidSpace"] & unknown;
         };
         /** Settings */
         Settings: {
@@ -15290,6 +15450,13 @@ export interface components {
             public_key: string;
             /** @description Ed25519 over the SHA3-256 of the text, multibase base58btc. */
             signature: string;
+        };
+        /**
+         * SpaceSync
+         * @description Whether the data of a user was copied to their space.
+         */
+        SpaceSync: {
+            success: boolean;
         };
         /** Stake */
         Stake: {

@@ -3,6 +3,7 @@ import { api, embeddedStore, fetchStore } from '@/api/client';
 import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 import type { Category, Page } from '@/api/types';
+import { syncToSpace } from './space';
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -29,7 +30,15 @@ export const storeQuery = queryOptions({
   initialData: embeddedStore,
   staleTime: Number.POSITIVE_INFINITY,
 });
-export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async () => {
+    const session = await fetchSession();
+    if (session.user) void syncToSpace(session.user);
+    return session;
+  },
+  staleTime: 60_000,
+});
 
 /** The categories of the store, for its pages and for the app that a version belongs to. */
 export const categoriesQuery = queryOptions({

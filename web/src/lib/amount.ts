@@ -44,9 +44,6 @@ export function parseDecimal(text: string, decimals: number): string | null {
   return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`).toString();
 }
 
-/** Groups the thousands of a decimal: `10,000` for `10000`. An invalid one counts as zero. */
-export const groupDecimal = (text: string): string => formatRounded(parseDecimal(text, 18) ?? '0');
-
 /** The currency of a formatted amount. */
 export interface MoneyUnit {
   symbol: string;

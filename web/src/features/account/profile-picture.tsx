@@ -2,12 +2,12 @@ import { useMutation } from '@tanstack/react-query';
 import { Button, Flex, Typography } from 'antd';
 import { useEffect, useRef } from 'react';
 import { ApiError } from '@/api/error';
-import { removePicture, uploadPicture } from '@/api/session';
 import type { SessionUser } from '@/api/types';
 import { queryClient, sessionQuery } from '@/app/queries';
 import { ActionError } from '@/features/billing/action-error';
 import { useTexts } from '@/features/billing/texts';
 import { loadErrorMessages } from '@/i18n/translate';
+import { removePicture, uploadPicture } from './picture';
 
 /** The limit of the server, in MiB. */
 const MAX_MB = 1;

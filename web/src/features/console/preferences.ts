@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
 import type { FieldProblem } from '@/api/error';
 import type { Preferences } from '@/api/types';
-import { groupDecimal } from '@/lib/amount';
+import { groupDecimal } from '@/features/billing/decimal';
 import type { Texts } from './texts';
 
 export const preferencesQuery = queryOptions({

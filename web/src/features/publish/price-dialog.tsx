@@ -4,13 +4,14 @@ import { flushSync } from 'react-dom';
 import type { AppPricing, AppPricingInput, PaymentCurrency } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { ActionError } from '@/features/billing/action-error';
+import { groupDecimal } from '@/features/billing/decimal';
 import { Dialog } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { useSellingTexts } from '@/features/reviews/selling-texts';
 import { ShareTree } from '@/features/reviews/terms';
-import { formatAmount, formatMoney, groupDecimal, parseDecimal } from '@/lib/amount';
+import { formatAmount, formatMoney, parseDecimal } from '@/lib/amount';
 import { percentText, priceError, type ShareInput, setPrice, sharesMost, storePercent } from './selling';
 import { ShareFields } from './share-fields';
 

@@ -1,6 +1,6 @@
+import { api } from '@/api/client';
+import type { SessionUser } from '@/api/types';
 import { store, stored } from '@/lib/storage';
-import { api } from './client';
-import type { SessionUser } from './types';
 
 const HOUR_MS = 3_600_000;
 

@@ -6,6 +6,7 @@ use crate::profile::{Profile, ProfileError, Profiles};
 use crate::report::printable;
 use crate::store::{Http, StoreError};
 use crate::tool_session::{POLL_EVERY, ToolRequest, ToolSessionError, ask};
+use anstream::println;
 use serde::Deserialize;
 use souk_adapters::identity::AppKey;
 use souk_domain::shared::Random;

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::InitArgs;
 use crate::error::FileError;
+use anstream::println;
 use souk_adapters::identity::CheckedAppDids;
 use souk_domain::publishing::bundle::{AppDids, NameError, check_name};
 use std::fs::{self, OpenOptions};

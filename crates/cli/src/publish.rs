@@ -8,6 +8,7 @@ use crate::project::{Project, ProjectError, RELEASE_MANIFEST, read_bounded};
 use crate::report::{self, Check};
 use crate::store::{ReviewAnswer, Step, Store, StoreError, UploadError, UploadedVersion};
 use crate::{Failure, status};
+use anstream::println;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha512};

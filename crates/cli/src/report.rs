@@ -1,5 +1,6 @@
 //! What the commands print.
 
+use anstream::{print, println};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Deserialize;
 

@@ -6,6 +6,7 @@ use crate::profile::Profiles;
 use crate::project::Project;
 use crate::report::{self, printable};
 use crate::store::{Store, UploadedVersion};
+use anstream::println;
 use souk_adapters::identity::parse_did;
 use souk_domain::access::Did;
 use souk_domain::publishing::bundle::parse_version;

@@ -6,6 +6,7 @@ use crate::error::Failed;
 use crate::profile::Profiles;
 use crate::status::describe;
 use crate::store::{Step, Store};
+use anstream::println;
 
 pub async fn run(args: &YankArgs) -> Result<(), Failure> {
     let AppVersion { did, version } = &args.version;

@@ -9,6 +9,7 @@ use super::record::{NewVersion, Record};
 use super::stores::{Login, Stores};
 use crate::args::InstallArgs;
 use crate::error::FileError;
+use anstream::println;
 use serde_json::{Value, json};
 use souk_adapters::bundles::unpack;
 use souk_adapters::system::{SystemClock, SystemRandom};

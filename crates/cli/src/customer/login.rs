@@ -7,6 +7,7 @@ use crate::args::{LoginArgs, LogoutArgs};
 use crate::connect::mount_point;
 use crate::report::printable;
 use crate::tool_session::{POLL_EVERY, ToolRequest, ask};
+use anstream::println;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_adapters::identity::AppKey;

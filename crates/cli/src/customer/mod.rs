@@ -16,6 +16,7 @@ mod verify;
 pub use error::CustomerError;
 
 use crate::args::CustomerCommand;
+use anstream::println;
 use souk_adapters::system::SystemRandom;
 use stores::Stores;
 

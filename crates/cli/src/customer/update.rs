@@ -8,6 +8,7 @@ use super::install::{check_store, fetch_license, keep_license, license_of, put, 
 use super::record::Record;
 use super::stores::Stores;
 use crate::args::{UpdateArgs, parse_store};
+use anstream::println;
 use semver::Version;
 use serde_json::{Value, json};
 use souk_adapters::system::SystemClock;

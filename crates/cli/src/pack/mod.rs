@@ -9,6 +9,7 @@ use crate::args::PackArgs;
 use crate::error::{Failed, FileError};
 use crate::project::{Project, ProjectError, RELEASE_MANIFEST, Release};
 use crate::{Failure, check, report};
+use anstream::println;
 use archive::ArchiveWriteError;
 use files::{CollectError, Selection, SourceFile, collect};
 use souk_adapters::bundles::LocalBundleReader;

@@ -13,7 +13,7 @@ use souk_domain::events::{Message, Outbox, Topic};
 use souk_domain::shared::EventId;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -61,6 +61,18 @@ async fn an_invalid_option_is_rejected_with_a_message() {
     let output = run(&settings, &["serve", "--listen", &address]).await;
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains(&format!("cannot listen on {address}")), "{error}");
+}
+
+#[tokio::test]
+async fn a_command_whose_reader_has_gone_away_ends_without_an_error() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let app = folder.path().join("app");
+    let mut command = Settings::sqlite(folder.path()).command(&["init", "--name", "night-sky", "--dir", app.to_str().expect("a text")]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().await.expect("ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(app.join("blocklet.yml").exists(), "the manifest was not written");
 }
 
 #[tokio::test]
@@ -295,7 +307,7 @@ impl Redis {
         let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
         let words = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no", "--port", &port.to_string()];
         let mut command = std::process::Command::new("redis-server");
-        command.args(words).current_dir(folder).stdout(std::process::Stdio::null());
+        command.args(words).current_dir(folder).stdout(Stdio::null());
         let process = command.spawn().expect("redis-server is installed: scripts/need.sh redis");
         let redis = Self { process, address: format!("redis://127.0.0.1:{port}") };
         let begun = std::time::Instant::now();

@@ -31,12 +31,11 @@ export function Actions({ review, steps, onDone }: ActionsProps) {
   };
   const buttons = steps.filter((step): step is Exclude<ReviewStep, 'comment'> => step !== 'comment');
   const main = buttons.find((step) => MAIN_STEPS.includes(step));
-  const ordered = main ? [main, ...buttons.filter((step) => step !== main)] : buttons;
   return (
     <>
       {buttons.length > 0 ? (
         <div className={styles.actions}>
-          {ordered.map((step) => (
+          {buttons.map((step) => (
             <Button
               key={step}
               type={step === main ? 'primary' : 'default'}

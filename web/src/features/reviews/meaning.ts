@@ -1,4 +1,4 @@
-import type { VersionReview } from '@/api/types';
+import type { VersionReview, VersionStatus } from '@/api/types';
 import { claimState, isOutdated, isSuperseded } from './steps';
 import type { Key } from './texts';
 
@@ -14,12 +14,19 @@ const warning = (key: Key, values?: Record<string, string>): Meaning => ({ type:
 const success = (key: Key, values?: Record<string, string>): Meaning => ({ type: 'success', key, values });
 const failure = (key: Key): Meaning => ({ type: 'error', key });
 
-/** null: the app is blocked, so that a published version means nothing to new installs. */
+/**
+ * null: the app is blocked, so that a published version means nothing to new installs. Its developer cannot publish a
+ * draft, a version that waits for its review or an approved one either.
+ */
 export const meaningOf = (review: VersionReview, userDid: string, now: number): Meaning | null =>
   review.role === 'app_owner' ? ownerMeaning(review) : reviewerMeaning(review, userDid, now);
 
+/** The statuses whose next step is not possible while the app is blocked. */
+const STOPPED_BY_BLOCK: readonly VersionStatus[] = ['DRAFT', 'PENDING_REVIEW', 'APPROVED'];
+
 function ownerMeaning(review: VersionReview): Meaning | null {
   const { app, version, latest_published: latest, need, published_by_store: isByStore } = review;
+  if (app.block_reason !== null && STOPPED_BY_BLOCK.includes(version.status)) return null;
   switch (version.status) {
     case 'DRAFT':
       if (isOutdated(review)) return warning('owner.outdated', { version: latest ?? '' });

@@ -74,7 +74,13 @@ describe('the steps that a user can take', () => {
       { current: '1.2.0', version: { version: '1.3.0-beta' } },
       'yank comment',
     ],
-    ['app_owner', 'PUBLISHED', 'is a pre-release of an app that has only these', {}, 'yank comment'],
+    [
+      'app_owner',
+      'PUBLISHED',
+      'is a pre-release of an app that has only these',
+      { version: { version: '1.1.0-beta' } },
+      'yank comment',
+    ],
     ['app_owner', 'PUBLISHED', 'was withdrawn', { version: { yanked_by: 'developer' } }, 'undo_yank comment'],
     ['app_owner', 'PUBLISHED', 'was withdrawn by the store', { version: { yanked_by: 'store' } }, 'comment'],
     ['app_owner', 'APPROVED', 'is scheduled', { version: { publish_at: LATER } }, 'publish unschedule cancel comment'],
@@ -146,8 +152,11 @@ describe('the meaning of a status', () => {
     ['store_owner', 'REJECTED', rejected('open', ME), 'reviewer.appealOpen'],
     ['reviewer', 'PUBLISHED', { current: '1.2.0' }, 'published.other'],
     ['reviewer', 'PUBLISHED', { current: '1.1.0' }, 'published.current'],
-    ['app_owner', 'PUBLISHED', { current: null }, 'published.preRelease'],
+    ['app_owner', 'PUBLISHED', { current: null, version: { version: '1.1.0-beta' } }, 'published.preRelease'],
     ['app_owner', 'PUBLISHED', { current: '1.1.0', app: { block_reason: 'harmful' } }, null],
+    ['app_owner', 'DRAFT', { need: null, app: { block_reason: 'harmful' } }, null],
+    ['app_owner', 'PENDING_REVIEW', { app: { block_reason: 'harmful' } }, null],
+    ['app_owner', 'APPROVED', { app: { block_reason: 'harmful' } }, null],
   ])('%s, %s %j: %s', (role, status, changes, key) => {
     expect(meaningOf(review(role, status, changes), ME, NOW)?.key ?? null).toBe(key);
   });

@@ -1,7 +1,7 @@
 import type { UploadedApp, UploadedVersion, VersionReview } from '@/api/types';
 import { compareVersions, isPreRelease } from './versions';
 
-/** In the order of their buttons. */
+/** In the order of their buttons, so that the one that a page emphasizes comes first. */
 export const REVIEW_STEPS = [
   'publish',
   'request',

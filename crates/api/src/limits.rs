@@ -33,6 +33,9 @@ const SANDBOX_KIB_PER_HOUR: u32 = 256;
 const SANDBOX_KIB_PER_HOUR_TOTAL: u32 = 2_048;
 /// Steps of card payments at the sandbox that one site may take: sustained rate per second, and burst.
 const SANDBOX_CARD_STEPS: Rate = Rate { per_second: 20, burst: 200 };
+/// Pictures that users upload in an hour: from one address, and from all together. Each is at most 1 MB on the disk of the store.
+const PICTURES_PER_HOUR: u32 = 60;
+const PICTURES_PER_HOUR_TOTAL: u32 = 1_200;
 /// Page views that are logged: of one address, and of all together.
 const PAGE_VIEWS: Rate = Rate { per_second: 5, burst: 200 };
 const PAGE_VIEWS_TOTAL: Rate = Rate { per_second: 200, burst: 2_000 };
@@ -63,6 +66,7 @@ pub struct Limits {
     sandbox_kib: SharedRate,
     sandbox_cards: SharedRate,
     sandbox_card_steps: RateByAddress,
+    pictures: SharedRate,
     page_views: SharedRate,
     downloads: CountedDownloads,
     joins: Arc<RateByAddress>,
@@ -99,6 +103,7 @@ impl Limits {
             sandbox_kib: SharedRate::per_hour(SANDBOX_KIB_PER_HOUR, SANDBOX_KIB_PER_HOUR_TOTAL),
             sandbox_cards: SharedRate::per_hour(FAUCET_PER_HOUR, FAUCET_PER_HOUR_TOTAL),
             sandbox_card_steps: limiter(SANDBOX_CARD_STEPS),
+            pictures: SharedRate::per_hour(PICTURES_PER_HOUR, PICTURES_PER_HOUR_TOTAL),
             page_views: SharedRate::of_rates(PAGE_VIEWS, PAGE_VIEWS_TOTAL),
             downloads: CountedDownloads::default(),
             joins: Arc::new(limiter(JOINS)),
@@ -212,6 +217,14 @@ impl Limits {
     /// 429 if the site has reached the limit.
     pub fn admit_sandbox_card_step(&self, request: &Request) -> Result<(), Problem> {
         self.sandbox_card_steps.admit(self.client(request).map(Client::site))
+    }
+
+    /// Counts a picture that a user uploads.
+    ///
+    /// # Errors
+    /// 429 if the address, its site, or all addresses together have reached the limit of an hour.
+    pub fn admit_picture(&self, request: &Request) -> Result<(), Problem> {
+        self.pictures.admit(self.client(request))
     }
 
     /// Counts a page view, each of which writes a line of the log.

@@ -156,7 +156,7 @@ fn is_picture(path: &str) -> bool {
     path.trim_end_matches('/') == PICTURE
 }
 
-/// Whether the body is a file, which the route receives after it knows the sender, and limits itself.
+/// Whether the body is a file. The route authenticates the sender, and then receives the body and limits it.
 fn receives_file(method: &Method, path: &str) -> bool {
     match *method {
         Method::POST => is_upload(path),

@@ -77,8 +77,9 @@ pub trait Probe: Send + Sync {
 
 /// How long an upload may make no progress.
 pub const UPLOAD_PROGRESS: Duration = Duration::from_secs(30);
-/// The longest time that the answer to an upload waits for the store to publish the version. Its checks take a second or two.
-pub const UPLOAD_PUBLICATION: Duration = Duration::from_secs(15);
+/// The longest time that the answer to an upload waits for the store to publish the version. Its checks take a second or two. It is less
+/// than what a process that ends gives to requests.
+pub const UPLOAD_PUBLICATION: Duration = Duration::from_secs(6);
 
 /// What uploads need.
 #[derive(Clone)]

@@ -90,7 +90,8 @@ pub async fn set_picture(
     let mut unit = ctx.store.begin().await?;
     let is_set = unit.uploads().confirm_files(std::slice::from_ref(&picture.sha256), now).await?
         && unit.users().set_picture(did, Some(&picture), now).await?;
-    if !is_set {
+    // The row of the user is locked now. An erasure that came before has ended all logins.
+    if !is_set || unit.browser_sessions().list(did, now, 1).await?.is_empty() {
         return Err(ProfilePictureError::Contended);
     }
     unit.commit().await?;

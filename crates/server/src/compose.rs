@@ -363,7 +363,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, sand
     })
 }
 
-/// How often files are deleted that belong to no version.
+/// How often files are deleted that nothing refers to.
 const SWEEP_FILES_EVERY: Duration = Duration::from_secs(600);
 /// How often emails that the folder keeps no longer are deleted.
 const PRUNE_MAILS_EVERY: Duration = Duration::from_secs(600);
@@ -387,7 +387,7 @@ impl Parts {
         }
     }
 
-    /// Deletes files that belong to no version until `shutdown`.
+    /// Deletes files that nothing refers to until `shutdown`.
     async fn sweep_files(&self, shutdown: CancellationToken) {
         let mut ticks = tokio::time::interval(SWEEP_FILES_EVERY);
         loop {
@@ -401,8 +401,8 @@ impl Parts {
             }
             match sweep_files(&self.ctx, &self.files, &self.spool).await {
                 Ok(0) => {}
-                Ok(count) => tracing::info!(count, "files that belong to no version were deleted"),
-                Err(error) => tracing::error!(%error, "files that belong to no version could not be deleted"),
+                Ok(count) => tracing::info!(count, "files that nothing refers to were deleted"),
+                Err(error) => tracing::error!(%error, "files that nothing refers to could not be deleted"),
             }
             if let Err(error) = self.files.remove_unfinished(self.ctx.now().minus(ORPHAN_AGE)).await {
                 tracing::error!(%error, "unfinished files could not be deleted");

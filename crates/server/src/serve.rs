@@ -31,6 +31,7 @@ use url::Url;
 
 /// Time for requests and jobs in progress to finish after SIGTERM; the process ends within 10 s.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
+const _: () = assert!(UPLOAD_PUBLICATION.as_secs() < SHUTDOWN_GRACE.as_secs(), "an upload is answered before its connection ends");
 /// Additional time for workers after the last request has finished. They are asked to stop at the signal as well.
 const WORKER_GRACE: Duration = Duration::from_secs(1);
 

@@ -88,7 +88,7 @@ impl<'a> FromRequest<'a> for SignedByDevice {
 #[derive(Debug, Clone)]
 pub enum Downloader {
     Visitor,
-    User(Caller),
+    User(Box<Caller>),
     /// A command line, for its user.
     Device(Device),
 }
@@ -98,7 +98,7 @@ impl<'a> FromRequest<'a> for Downloader {
         if request.headers().contains_key(DEVICE) {
             return Ok(Self::Device(SignedByDevice::from_request(request, body).await?.0));
         }
-        Ok(MaybeUser::from_request(request, body).await?.0.map_or(Self::Visitor, Self::User))
+        Ok(MaybeUser::from_request(request, body).await?.0.map_or(Self::Visitor, |caller| Self::User(Box::new(caller))))
     }
 }
 
@@ -110,7 +110,7 @@ impl Downloader {
     pub async fn reader(&self, app: &App) -> Result<Option<VersionReader>, StorageError> {
         match self {
             Self::Visitor => Ok(None),
-            Self::User(caller) => Ok(Some(VersionReader::from(caller))),
+            Self::User(caller) => Ok(Some(VersionReader::from(caller.as_ref()))),
             Self::Device(device) => VersionReader::on_device(&app.ctx, device).await.map(Some),
         }
     }

@@ -5,9 +5,11 @@ use futures_util::{StreamExt, stream};
 use poem::http::{Method, Uri};
 use poem::{Body, Endpoint, Request};
 use serde_json::{Value, json};
+use souk_adapters::bundles::LocalBundleReader;
+use souk_adapters::files::FileStore;
 use souk_adapters::on_one;
 use souk_adapters::testing::upload::png;
-use souk_domain::profile::{PICTURE_MAX, PICTURES_PER_HOUR};
+use souk_domain::profile::{self, PICTURE_MAX, PICTURES_PER_HOUR, ProfilePictureError};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,6 +107,12 @@ on_one! {
         assert!(exported["picture_updated_at"].is_string(), "{exported}");
         alice.browser.post("/api/customers/me/erasure", &json!({})).await.ok();
         assert_eq!(avatar_of(&app, &session).await.header("content-type"), Some("image/svg+xml"));
+        // An upload that was in progress during the erasure.
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let files = FileStore::open(folder.path()).await.expect("opens");
+        let late = profile::set_picture(&app.ctx, &LocalBundleReader::default(), &files, alice.wallet.did(), &png(64, 64, 2)).await;
+        assert!(matches!(late, Err(ProfilePictureError::Contended)), "{late:?}");
+        assert_eq!(avatar_of(&app, &session).await.header("content-type"), Some("image/svg+xml"));
         Connect::begin(&app, &alice.browser, "login", "").await.sign_in(&alice.wallet, "alice").await;
         assert_eq!(alice.browser.get("/api/session").await.ok()["user"]["hasPicture"], false);
         app.finish().await;
@@ -128,6 +136,18 @@ async fn the_avatar_ignores_the_wanted_size_and_confirms_what_a_browser_has() {
     assert_eq!(known(&tag).await.status, 200, "it has changed");
     remove(&alice.browser).await.ok();
     assert_eq!(known(&tag).await.header("content-type"), Some("image/svg+xml"));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_picture_of_a_blocked_user_is_not_shown() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = upload(&alice.browser, png(64, 64, 1)).await.ok();
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    assert!(unit.users().set_blocked(alice.wallet.did(), Some(app.ctx.now())).await.expect("blocks"));
+    unit.commit().await.expect("commits");
+    assert_eq!(avatar_of(&app, &session).await.header("content-type"), Some("image/svg+xml"));
     app.finish().await;
 }
 

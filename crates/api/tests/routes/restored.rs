@@ -2,6 +2,7 @@
 
 use crate::app::signing::change_to_card;
 use crate::app::{Buyer, Terms, TestApp, WEEK};
+use poem::http::Method;
 use serde_json::json;
 use souk_adapters::backup::{MissingFiles, RestoreTarget, Source, inspect, take};
 use souk_adapters::on_one;
@@ -14,7 +15,7 @@ use souk_domain::doctor::notify_owner;
 use souk_domain::operation::{
     RESTORE_PAUSE, Restore, RestoreHold, Restores, check_restore_hold, confirm_stopped, find_restore, skip_import,
 };
-use souk_domain::payment::{self, AMOUNT_DIFFERS, Method, MethodSettings};
+use souk_domain::payment::{self, AMOUNT_DIFFERS, Method as PaymentMethod, MethodSettings};
 use souk_domain::shared::{MethodId, Mode, SubscriptionId, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,8 @@ on_one! {
             alice.browser.put(&submit, &json!({})).await,
             alice.browser.get(&format!("/api/did/payment/token?checkoutSessionId={session}")).await,
             owner.browser.put("/api/subscriptions/resume-billing", &json!({ "mode": "skip" })).await,
+            alice.browser.put("/api/session/picture", &json!({})).await,
+            alice.browser.call(Method::DELETE, "/api/session/picture").send().await,
         ] {
             assert_eq!(refused.refused(503)["code"], "RESTORE_HELD");
         }
@@ -139,7 +142,7 @@ on_one! {
         let wallet = unit.methods().find(&app.shop.wallet).await.expect("reads").expect("exists");
         let MethodSettings::Arcblock { chain_id, explorer_host, .. } = wallet.settings.clone() else { panic!("another method") };
         let settings = MethodSettings::Arcblock { chain_id, api_host: "http://127.0.0.1:1/api/".to_owned(), explorer_host };
-        let closed = Method { id: MethodId::parse("pm_closed").expect("an id"), name: "Closed chain".to_owned(), settings, ..wallet };
+        let closed = PaymentMethod { id: MethodId::parse("pm_closed").expect("an id"), name: "Closed chain".to_owned(), settings, ..wallet };
         unit.methods().insert(&closed).await.expect("inserts");
         unit.commit().await.expect("commits");
         hold(&mut app).await;

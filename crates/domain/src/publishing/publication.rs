@@ -7,7 +7,7 @@ use super::digests::reason_against;
 use super::earlier::{Earlier, read_earlier, show_earlier};
 use super::review::{
     Involved, Refusal, ReviewActor, ReviewError, ReviewRole, ReviewedApp, ReviewedVersion, Step, Unpublished, VersionStatus, facts_of,
-    is_open, lock_involved, publishes_updates, report_unpublished, review_need, take_in,
+    is_due_by_store, is_open, lock_involved, publishes_updates, report_unpublished, review_need, take_in,
 };
 use super::selling::{follow_app, release_prices};
 use super::staking::lacks_app_deposit;
@@ -24,6 +24,8 @@ pub const AUTO_PUBLISH_DAYS_MAX: u32 = 365;
 
 /// How long the store waits for the checks of a version that it publishes, and for one that has errored to be run again.
 const CHECKS_DELAY: Duration = Duration::from_secs(2);
+/// The longest time between two looks at checks that still have no result, a while after the upload.
+const CHECKS_DELAY_MAX: Duration = Duration::from_secs(600);
 const ERRORED_DELAY: Duration = Duration::from_secs(600);
 
 /// Why automatic publication is not set.
@@ -179,20 +181,25 @@ pub enum UploadOutcome {
 /// # Errors
 /// The storage fails.
 pub async fn upload_outcome(ctx: &Context, app: &Did, version: &Version) -> Result<UploadOutcome, StorageError> {
+    let now = ctx.now();
     let mut unit = ctx.store.read().await?;
-    let stored = unit.uploads().find_version(app, version).await?;
-    let reviewed = unit.reviews().find(app, version).await?;
-    drop(unit);
-    let (Some(stored), Some(reviewed)) = (stored, reviewed) else { return Ok(UploadOutcome::Waiting) };
-    if reviewed.review.status == VersionStatus::Published {
+    let Some(stored) = unit.uploads().find_version(app, version).await? else { return Ok(UploadOutcome::Waiting) };
+    let Some(reviewed) = unit.reviews().find(app, version).await? else { return Ok(UploadOutcome::Waiting) };
+    let Some(reviewed_app) = unit.reviews().find_app(app).await? else { return Ok(UploadOutcome::Waiting) };
+    if reviewed.review.status == VersionStatus::Published && reviewed.review.yank.is_none() {
         return Ok(UploadOutcome::Published);
     }
-    if reviewed.review.publish_at.is_some() {
+    // One in review waits for its reviewer, and a scheduled one for its time.
+    let is_waiting = is_waiting(&reviewed) || reviewed.review.publish_at.is_some();
+    if is_waiting || !is_due_by_store(unit.as_mut(), &reviewed_app, &reviewed, now).await? {
         return Ok(UploadOutcome::Waiting);
     }
+    drop(unit);
     Ok(match due_publication(ctx, &stored).await? {
-        Due::Now | Due::Later(_) => UploadOutcome::BeingPublished,
-        Due::Not | Due::Refused => UploadOutcome::Waiting,
+        Due::Now => UploadOutcome::BeingPublished,
+        // Its checks have no results yet.
+        Due::Later(at) if at < now.plus(ERRORED_DELAY) => UploadOutcome::BeingPublished,
+        Due::Later(_) | Due::Not | Due::Refused => UploadOutcome::Waiting,
     })
 }
 
@@ -238,7 +245,8 @@ async fn due_publication(ctx: &Context, stored: &UploadedVersion) -> Result<Due,
     } else if has(CheckState::Errored) {
         Due::Later(now.plus(ERRORED_DELAY))
     } else if checks.len() < CheckName::ALL.len() {
-        Due::Later(now.plus(CHECKS_DELAY))
+        // The longer they take, the less often the store looks.
+        Due::Later(now.plus(now.since(stored.uploaded_at).clamp(CHECKS_DELAY, CHECKS_DELAY_MAX)))
     } else {
         Due::Now
     })

@@ -70,7 +70,8 @@ async fn a_store_on_a_bucket_checks_publishes_and_serves_versions_and_sweeps_orp
     let bundle: Sha256Sum = Sha256::digest(&signed.bundle).into();
     assert!(stored.contains(&bundle), "the bundle is not in the bucket");
 
-    // A process that was killed after it had stored the files of an upload leaves them with their marks alone.
+    // A process that was killed after it had stored the files of an upload leaves them with nothing but
+    // their rows in stored_files.
     souk.kill().await;
     let orphan = bucket.put(b"left by a killed process").await.expect("is stored").sha256;
     let mut connection = database.begin().await.expect("begins");

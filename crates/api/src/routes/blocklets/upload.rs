@@ -39,16 +39,23 @@ pub async fn upload(app: Data<&Arc<App>>, request: &Request, body: Body) -> Resu
     check_space(&app.ctx)?;
     let parts = Parts::of(request, body, app.publishing.progress)?;
     let address = app.limits.caller_address(request).map(|address| address.to_string());
-    tokio::time::timeout(WHOLE, receive(&app, parts, address)).await.map_err(|_| Problem::too_slow())?
+    let received = tokio::time::timeout(WHOLE, receive(&app, parts, address)).await.map_err(|_| Problem::too_slow())??;
+    Ok(Json(json!({ "status": outcome(&app, &received).await })))
 }
 
-async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result<Json<Value>, Problem> {
+/// A version that is stored.
+struct Received {
+    app: Did,
+    version: Version,
+}
+
+async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result<Received, Problem> {
     let publishing = &app.publishing;
     let ports = UploadPorts { dids: publishing.dids.as_ref(), reader: publishing.reader.as_ref(), files: app.files.as_ref() };
     let refused = |error: UploadError| Problem::of_upload(error, &app.site);
     let first = tokio::time::timeout(FIRST_PART, read_manifest(app, &mut parts)).await.map_err(|_| Problem::too_slow())?;
     let admitted = admit_upload(&app.ctx, &ports, first?).await.map_err(refused)?;
-    let slot = publishing.slots.enter(admitted.owner())?;
+    let _slot = publishing.slots.enter(admitted.owner())?;
     let Some(mut bundle) = parts.next_part().await?.filter(|part| part.is(BUNDLE)) else {
         return Err(out_of_order(BUNDLE));
     };
@@ -56,8 +63,7 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     if admitted.is_stored() {
         // The answer to the first upload was lost. Its bundle is received, so that the client can read this answer.
         while bundle.next_chunk().await?.is_some() {}
-        drop(slot);
-        return answer(app, admitted.app(), admitted.version()).await;
+        return Ok(Received { app: admitted.app().clone(), version: admitted.version().clone() });
     }
     let spooled = spool(app, &admitted, &mut bundle).await?;
     drop(bundle);
@@ -65,22 +71,25 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     let recorded = audited(app, &admitted, address);
     let version = complete_upload(&app.ctx, &recorded, &ports, admitted, spooled.as_ref(), source).await.map_err(refused)?;
     tracing::info!(app = %version.app, version = %version.version, bytes = version.size, "a version was uploaded");
-    drop(slot);
-    answer(app, &version.app, &version.version).await
+    Ok(Received { app: version.app, version: version.version })
 }
 
 /// Tells the tool whether its developer still has to publish the version (reference/store.md 5.3). It waits a short time if the store
 /// publishes it by itself.
-async fn answer(app: &App, did: &Did, version: &Version) -> Result<Json<Value>, Problem> {
+async fn outcome(app: &App, received: &Received) -> &'static str {
     let begun = Instant::now();
-    let status = loop {
-        match upload_outcome(&app.ctx, did, version).await? {
-            UploadOutcome::Published => break "published",
-            UploadOutcome::BeingPublished if begun.elapsed() < app.publishing.publication => tokio::time::sleep(PUBLICATION_POLL).await,
-            UploadOutcome::BeingPublished | UploadOutcome::Waiting => break "uploaded",
+    loop {
+        match upload_outcome(&app.ctx, &received.app, &received.version).await {
+            Ok(UploadOutcome::Published) => return "published",
+            Ok(UploadOutcome::BeingPublished) if begun.elapsed() < app.publishing.publication => tokio::time::sleep(PUBLICATION_POLL).await,
+            Ok(UploadOutcome::BeingPublished | UploadOutcome::Waiting) => return "uploaded",
+            Err(error) => {
+                // The version is stored, so the answer must not say that the upload failed.
+                tracing::warn!(%error, "what became of an uploaded version is not known");
+                return "uploaded";
+            }
         }
-    };
-    Ok(Json(json!({ "status": status })))
+    }
 }
 
 /// The context whose first commit also writes the entry of the audit log: only the signed part says who uploads, and with which token.

@@ -11,6 +11,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::payload::{Binary, Json};
 use souk_domain::access::{ProfilePicture, User};
 use souk_domain::profile::{self, PICTURE_MAX, ProfilePictureError};
+use souk_domain::publishing::bundle::check_space;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ impl PictureApi {
         content: Binary<Body>,
     ) -> Result<Json<SessionModel>, Problem> {
         let did = &caller.0.user.did;
+        app.limits.admit_picture(request)?;
+        check_space(&app.ctx)?;
         profile::count_picture(&app.ctx, did).await?;
         let content = receive(request, content.0).await?;
         let picture = profile::set_picture(&app.ctx, app.publishing.reader.as_ref(), app.files.as_ref(), did, &content).await?;

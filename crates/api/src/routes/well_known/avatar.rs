@@ -27,14 +27,17 @@ const POLICY: &str = "default-src 'none'; sandbox";
 #[handler]
 pub async fn avatar(app: Data<&Arc<App>>, request: &Request, did: Path<String>) -> Result<Response, Problem> {
     let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
-    let user = app.ctx.store.read().await?.users().find(&did).await?;
-    let cached = cache_control(request);
-    if let Some(picture) = user.and_then(|user| user.picture)
-        && let Some(response) = uploaded(&app, request, &picture, cached).await?
-    {
-        return Ok(response);
+    let mut unit = app.ctx.store.read().await?;
+    let picture = unit.users().find(&did).await?.and_then(|user| user.picture);
+    // What a blocked user has uploaded is not shown.
+    let is_shown = picture.is_some() && unit.users().blocked_at(&did).await?.is_none();
+    drop(unit);
+    let Some(picture) = picture.filter(|_| is_shown) else { return Ok(drawn(request, &did, cache_control(request))) };
+    match uploaded(&app, request, &picture, cache_control(request)).await? {
+        Some(response) => Ok(response),
+        // Its file can be back soon.
+        None => Ok(drawn(request, &did, CACHED_BRIEFLY)),
     }
-    Ok(drawn(request, &did, cached))
 }
 
 /// The uploaded picture; `None`: its file is lost.

@@ -14,7 +14,7 @@ use souk_domain::events::Topic;
 use souk_domain::publishing::bundle::checks::CheckName;
 use souk_domain::publishing::bundle::parse_version;
 use souk_domain::publishing::digests::{block_digest, unblock_digest};
-use souk_domain::publishing::publication::StorePublication;
+use souk_domain::publishing::publication::{StorePublication, UploadOutcome, upload_outcome};
 use souk_domain::publishing::{PermissionMode, Preferences, change_preferences};
 use souk_domain::shared::{Amount, CategoryId, CurrencyId, CustomerId, Language, Mode, StakeId, Text};
 use souk_domain::store::Category;
@@ -769,6 +769,30 @@ async fn the_store_publishes_updates_by_itself_as_long_as_the_developer_wants_th
     let ordered = app.ordered(Topic::PublishVersion).await;
     store.upload("1.3.0").await;
     assert_eq!(app.ordered(Topic::PublishVersion).await, ordered, "it is off");
+}
+
+#[tokio::test]
+async fn the_answer_to_an_upload_says_published_only_of_what_the_store_offers() {
+    let store = Store::open().await;
+    let (app, developer, did) = (&store.publishing.app, &store.publishing.developer, store.publishing.version("hello", "1.0.0").did());
+    let outcome = async |version: &str| upload_outcome(&app.ctx, &did, &version.parse().expect("a version")).await.expect("reads");
+    store.upload("1.0.0").await;
+    assert_eq!(outcome("1.0.0").await, UploadOutcome::Waiting, "its developer publishes the first version");
+    store.publish("1.0.0").await;
+    assert_eq!(outcome("1.0.0").await, UploadOutcome::Published);
+    app.put(developer, &format!("/api/developer/apps/{did}/auto-publish"), json!({ "days": 30 })).await;
+    store.upload("1.1.0").await;
+    assert_eq!(outcome("1.1.0").await, UploadOutcome::BeingPublished, "its checks have no results yet");
+    store.check("1.1.0", &[CheckName::Secrets]).await;
+    assert_eq!(outcome("1.1.0").await, UploadOutcome::Waiting, "a check has failed");
+    store.publish_by_store("1.1.0").await;
+    store.check("1.1.0", &[]).await;
+    assert_eq!(outcome("1.1.0").await, UploadOutcome::Waiting, "the store has told its developer that it does not publish it");
+    store.upload("1.2.0").await;
+    assert_eq!(store.schedule("1.2.0", 60).await, "DRAFT");
+    assert_eq!(outcome("1.2.0").await, UploadOutcome::Waiting, "it is scheduled");
+    assert_eq!(store.take(developer, "1.0.0", json!({ "step": "yank", "comment": "Broken" })).await, "PUBLISHED");
+    assert_eq!(outcome("1.0.0").await, UploadOutcome::Waiting, "it is withdrawn");
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ impl Unpublished {
 ///
 /// # Errors
 /// The storage fails.
-pub(super) async fn is_due_by_store(
+pub(in super::super) async fn is_due_by_store(
     unit: &mut dyn UnitOfWork,
     app: &ReviewedApp,
     version: &ReviewedVersion,

@@ -20,7 +20,7 @@ mod histories;
 mod table;
 
 pub use by_store::Unpublished;
-pub(super) use by_store::{is_open, publishes_updates, report_unpublished};
+pub(super) use by_store::{is_due_by_store, is_open, publishes_updates, report_unpublished};
 pub(super) use emails::tell_developer;
 pub use emails::{ReviewEmail, ReviewMailer, compose_review_email};
 pub use machine::{Outcome, ReviewEvent, take_step};

@@ -176,7 +176,7 @@ pub enum UploadOutcome {
     Waiting,
 }
 
-/// Finds out whether the store publishes an uploaded version by itself.
+/// Finds out whether an uploaded version is published, or will be published automatically.
 ///
 /// # Errors
 /// The storage fails.

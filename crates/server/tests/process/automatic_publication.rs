@@ -1,4 +1,4 @@
-//! Updates that the store publishes by itself.
+//! Updates that the store publishes automatically.
 
 use crate::developer::Developer;
 use crate::drain::drain;

@@ -74,8 +74,8 @@ async fn receive(app: &App, mut parts: Parts, address: Option<String>) -> Result
     Ok(Received { app: version.app, version: version.version })
 }
 
-/// Tells the tool whether its developer still has to publish the version (reference/store.md 5.3). It waits a short time if the store
-/// publishes it by itself.
+/// Tells the tool whether its developer still has to publish the version (reference/store.md 5.3). If the store publishes it
+/// automatically, the answer waits for that, up to [`UPLOAD_PUBLICATION`](crate::state::UPLOAD_PUBLICATION).
 async fn outcome(app: &App, received: &Received) -> &'static str {
     let begun = Instant::now();
     loop {
